@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from publish import FOLDER, publish
 from scipy.special import ndtr, ndtri
 
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import chance
 from spagree.estimate.intervals import wilson_each
 from spagree.estimate.item_groups import item_groups
@@ -105,9 +104,7 @@ class Remembering:
     def kappas(self, tally: Tally) -> Any:
         key = frozenset((tally.patterns or {}).items())
         if key not in self.limits:
-            coefficients = chance(
-                tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
-            )
+            coefficients = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")
             self.limits[key] = {name: (coefficients[name].low, coefficients[name].high) for name in KAPPAS}
         return self.limits[key]
 
@@ -202,7 +199,7 @@ def calibration(rounds: int) -> Iterator[Row]:
 
 def _spa(tally: Tally, scheme: str = "annotations_m1") -> tuple[float, float]:
     by_n = weigh(scheme, tally).by_n
-    spa = spa_estimate(item_groups(tally), by_n, cautious_shape(tally), level=0.95, scheme=scheme)
+    spa = spa_estimate(item_groups(tally), by_n, level=0.95, scheme=scheme)
     return float(spa.low or 0), float(1 if spa.high is None else spa.high)
 
 
@@ -214,10 +211,8 @@ def clusters(rounds: int) -> Iterator[Row]:
         for _ in range(rounds):
             tally = _clustered(size, spread, uneven, random)
             low, high = _spa(tally)
-            kappa = chance(
-                tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
-            )["krippendorff_alpha"]
-            test = missingness(item_groups(tally), 0.95, cautious_shape(tally))
+            kappa = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")["krippendorff_alpha"]
+            test = missingness(item_groups(tally), 0.95)
             p = test.p_of_differences()
             count["covers"] += low <= TRUTH <= high
             count["alpha covers"] += (kappa.low or 0) <= 2 * TRUTH - 1 <= (kappa.high or 0)

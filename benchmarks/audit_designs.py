@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from publish import publish
 
 from spagree.estimate import find
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.annotators import against_others
 from spagree.estimate.item_groups import item_groups
 from spagree.estimate.leave_one_out import peers
@@ -58,7 +57,7 @@ def assumption(rounds: int) -> Iterator[Row]:
             n, right = design(items, random), random.integers(0, 2, items)
             given = np.where(random.random(items) < clear, right * n, random.binomial(n, 0.5))
             tally = tally_of(np.stack([n - given, given], axis=1))
-            alarms += missingness(item_groups(tally), 0.95, cautious_shape(tally)).broken
+            alarms += missingness(item_groups(tally), 0.95).broken
         yield {"part": "assumption", "data": f"{clear:.0%} clear", "design": name, "items": items} | {
             "alarms": alarms / rounds
         }
@@ -74,7 +73,7 @@ def adjudicated(rounds: int) -> Iterator[Row]:
             differ = first != second
             ones = first + second + np.where(differ, third, 0)
             tally = tally_of(np.stack([2 + differ - ones, ones], axis=1))
-            alarms += missingness(item_groups(tally), 0.95, cautious_shape(tally)).broken
+            alarms += missingness(item_groups(tally), 0.95).broken
         yield {"part": "adjudicated", "data": f"{clear:.0%} clear", "design": "a third where two differ"} | {
             "items": items,
             "alarms": alarms / rounds,

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from publish import FOLDER, publish
 
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.annotators import against_others, label_shares
 from spagree.estimate.budgets import plan_for
 from spagree.estimate.concentration import decisive
@@ -230,8 +229,8 @@ def teams(rounds: int) -> Iterator[Row]:
 def both_intervals(codes: Coded) -> tuple[Estimate, Estimate, bool]:
     """For these annotators, for others, and whether one annotator is said to decide."""
     tally, others = tally_of(codes), peers(codes)
-    items, shape = spa_of(tally), cautious_shape(tally)
-    return items, to_new_annotators(others, BY_N, items, shape), decisive(others, BY_N) is not None
+    items = spa_of(tally)
+    return items, to_new_annotators(others, BY_N, items, item_groups(tally)), decisive(others, BY_N) is not None
 
 
 # Plans ---------------------------------------------------------------------------------------
@@ -275,7 +274,7 @@ def plans(rounds: int) -> Iterator[Row]:
 
 
 def spa_of(tally: Tally) -> Estimate:
-    return spa_estimate(item_groups(tally), BY_N, cautious_shape(tally), level=0.95, scheme="annotations_m1")
+    return spa_estimate(item_groups(tally), BY_N, level=0.95, scheme="annotations_m1")
 
 
 PARTS: dict[str, Callable[[int], Iterator[Row]]] = {"naming": naming, "teams": teams, "plans": plans}

@@ -23,7 +23,6 @@ from zlib import crc32
 import numpy as np
 from publish import FOLDER
 
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.comparison import Difference, Figure, difference, figure_of
 from spagree.estimate.influence import AnnotationCodes, Sums, influence, jackknife, pairable
 from spagree.estimate.item_groups import item_groups
@@ -106,7 +105,7 @@ def figure(coded: AnnotationCodes) -> Figure:
     named = [tuple((LABELS[c], int(k)) for c, k in enumerate(row) if k) for row in patterns]
     tally = Tally.from_patterns(dict(zip(named, items.tolist(), strict=True)))
     by_n = weigh("annotations_m1", tally).by_n
-    spa = spa_estimate(item_groups(tally), by_n, cautious_shape(tally), level=0.95, scheme="annotations_m1")
+    spa = spa_estimate(item_groups(tally), by_n, level=0.95, scheme="annotations_m1")
     annotations = pairable(coded, one_less)
     return figure_of(spa, influence(annotations, jackknife(annotations), Sums.observed))
 

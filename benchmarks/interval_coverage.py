@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from publish import publish
 
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.item_groups import item_groups
 from spagree.estimate.missingness import missingness
 from spagree.estimate.uncertainty import spa_estimate
@@ -68,12 +67,12 @@ def cover(kind: str, truth: float, items: int, design: str, rounds: int) -> Row:
     tests = 0
     for _ in range(rounds):
         tally = draw(kind, truth, items, DESIGNS[design], random)
-        groups, shape = item_groups(tally), cautious_shape(tally)
+        groups = item_groups(tally)
         for scheme in SCHEMES:
             by_n = weigh(scheme, tally).by_n
-            result = spa_estimate(groups, by_n, shape, level=0.95, scheme=scheme)
+            result = spa_estimate(groups, by_n, level=0.95, scheme=scheme)
             hits[scheme] += result.low is not None and result.low <= truth <= (result.high or 0)
-        p = missingness(groups, 0.95, shape).p if len(groups.exact) > 1 and items >= 100 else None
+        p = missingness(groups, 0.95).p if len(groups.exact) > 1 and items >= 100 else None
         tests += p is not None
         hits["alarm"] += p is not None and p < 0.05
     row: Row = {"data": kind, "annotations per item": design, "agreement": truth, "items": items}

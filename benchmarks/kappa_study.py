@@ -16,7 +16,6 @@ from itertools import product
 import numpy as np
 from publish import publish
 
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import chance
 from spagree.estimate.weights import weigh
 from spagree.tally.tally import Tally
@@ -44,9 +43,7 @@ def study(kind: str, kappa: float, items: int, rounds: int) -> Row:
     undefined = 0
     for _ in range(rounds):
         tally = draw(SHARES[kind], kappa, items, random)
-        coefficients = chance(
-            tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
-        )
+        coefficients = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")
         undefined += coefficients["spa_kappa"].low is None
         for name in NAMES:
             each = coefficients[name]

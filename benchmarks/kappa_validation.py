@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from publish import publish
 
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.intervals import wilson_each
 from spagree.estimate.pairs import pairs
@@ -140,9 +139,7 @@ def coefficients(setting: tuple[str, Shares, float, int, str], rounds: int) -> I
         n = random.integers(DESIGNS[design][0], DESIGNS[design][1] + 1, size=items)
         drawn, truth = KINDS[kind](shares, kappa, n, random)
         tally = tally_of(drawn)
-        estimates = chance(
-            tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
-        )
+        estimates = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")
         for name, k in zip(KAPPAS, (n - 1.0, n * 1.0, np.ones(items)), strict=True):
             low, high = estimates[name].low, estimates[name].high
             if low is not None and high is not None:

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from publish import publish
 
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import chance
 from spagree.estimate.findings import find
 from spagree.estimate.weights import weigh
@@ -78,9 +77,7 @@ def rare_classes(kind: str, share: float, kappa: float, items: int, design: str,
         n = random.integers(DESIGNS[design][0], DESIGNS[design][1] + 1, size=items)
         rare, truth = KINDS[kind](share, kappa, n, random)
         tally = tally_of(n, rare)
-        coefficients = chance(
-            tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
-        )
+        coefficients = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")
         defined += coefficients["spa_kappa"].value is not None
         for name in KAPPAS:
             low, high = coefficients[name].low, coefficients[name].high

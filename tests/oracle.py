@@ -85,3 +85,10 @@ def exactly(message: str) -> str:
 def no_zeros(tally: Tally) -> bool:
     parts = (tally.cells, tally.labels, tally.pairable_labels, tally.annotators or {}, tally.left_out)
     return all(size > 0 for part in parts for size in part.values())
+
+
+def relative_variance(n: int, theta: float) -> float:
+    """r(n) of docs/mathematics.md §8: the covariances of all pairs of pairs of an item with n annotations."""
+    pairs = list(combinations(range(n), 2))
+    shared = {0: theta**2 / 2, 1: max(0.4, 0.55 * theta**2), 2: 1.0}
+    return sum(shared[len({*one} & {*other})] for one in pairs for other in pairs) / len(pairs) ** 2

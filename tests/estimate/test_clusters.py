@@ -15,10 +15,9 @@ import polars as pl
 import pytest
 
 import spagree
-from oracle import ends, exactly
+from oracle import ends, exactly, relative_variance
 from spagree.errors import DataError, UsageError
 from spagree.estimate import cautions
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, item_groups
 from spagree.estimate.uncertainty import jackknife_error, wilson
@@ -256,13 +255,16 @@ def test_the_trend_is_seen_against_clusters(seed: int) -> None:
         sums[docs[item]] += (n[item] - mean_n) * (agreement[item] - mean_p)
     trend, spread = float(sum(sums.values())), float(mean_p * (1 - mean_p))
     variance = unseen = float(sum(each**2 for each in sums.values()))
-    shape = cautious_shape(measured(rows).measurement.tally)
     for size in set(n.values()):  # few items that happen to agree are steadied, as behind an interval over clusters
         own = [item for item in votes if n[item] == size]
         effective = len(own) ** 2 / sum(each**2 for each in Counter(docs[item] for item in own).values())
         seen = sum(float(agreement[item] - mean_p) ** 2 for item in own)
-        share = min(1.0, 30 / (4 * spread * effective))
-        unseen += float(size - mean_n) ** 2 * share * max(0.0, spread * shape.variance(size) * len(own) - seen)
+        share = min(1.0, 30 / effective)
+        unseen += (
+            float(size - mean_n) ** 2
+            * share
+            * max(0.0, spread * relative_variance(size, float(mean_p)) * len(own) - seen)
+        )
     found = measured(rows, cluster="doc").missingness
     assert found.z == pytest.approx(trend / sqrt(variance), rel=1e-9)
     assert found.p == pytest.approx(erfc(abs(trend) / sqrt(2 * variance)), rel=1e-9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from examples import examples
 from oracle import BARS, Labels, parse, spa, tally_of
 from spagree.estimate import weigh
-from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS, Shape, adaptive_shape, cautious_shape
+from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS, Shape, adaptive_shape
 from spagree.estimate.weights import family
 from spagree.tally.tally import Tally
 
@@ -152,18 +152,3 @@ def test_weights_are_the_family_at_the_estimated_shape(data: str) -> None:
     a, b = estimated(parse(data))
     assert found.by_n == {n: Fraction(family(n, a, b)) for n in tally.items_by_n if n > 1}
     assert (found.scheme, found.fallback) == ("adaptive", None)
-
-
-# The shape behind intervals ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("agreeing", "b"), [(0, 0.1), (5, 0.125), (9, 0.1), (10, 0.1)])
-def test_pairs_leave_the_cautious_shape_at_its_prior(agreeing: int, b: float) -> None:
-    found = cautious_shape(tally_of([list("aa")] * agreeing + [list("ab")] * (10 - agreeing)))
-    assert (found.a, found.b) == (pytest.approx(0.05 + 0.042 * agreeing), pytest.approx(b))
-
-
-def test_many_items_bring_both_shapes_together() -> None:
-    items = tally_of([list("aaaa"), list("aabb"), list("aaab"), list("bbbb")] * 5000)
-    cautious, plain = cautious_shape(items), adaptive_shape(items)
-    assert (cautious.a, cautious.b) == pytest.approx((plain.a, plain.b), abs=0.002)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from oracle import BARS, parse, tally_of
 from spagree.estimate import COEFFICIENTS, find, weigh
 from spagree.estimate import chance as module
-from spagree.estimate.adaptive import adaptive_shape, cautious_shape
+from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
 from spagree.estimate.uncertainty import wilson
 from spagree.estimate.weights import ByN
@@ -28,7 +28,7 @@ SMALL = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=5), min_s
 
 
 def chance(tally: Tally, by_n: ByN, level: float, scheme: str) -> dict[str, Corrected]:
-    return module.chance(tally, by_n, level, scheme, cautious=cautious_shape(tally))
+    return module.chance(tally, by_n, level, scheme)
 
 
 def corrected(items: Items, scheme: str = "annotations_m1") -> dict[str, Corrected]:

@@ -16,9 +16,8 @@ from scipy import stats
 
 import spagree
 from examples import examples
-from oracle import BARS, agreement, parse, tally_of
+from oracle import BARS, agreement, parse, relative_variance, tally_of
 from spagree.estimate import Estimate, Missingness, find
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.missingness import welch
 from spagree.tally.tally import Tally
 
@@ -27,12 +26,14 @@ def slow_trend(items: list[list[str]]) -> tuple[float, float]:
     """z = Σ(n − n̄)(P − P̄) / √v over pairable items, also with v at each n steadied as behind an interval."""
     pairable = [(len(labels), float(agreement(labels))) for labels in items if len(labels) > 1]
     mean_n, mean_p = mean(n for n, _ in pairable), mean(p for _, p in pairable)
-    shape, spread, steadied = cautious_shape(tally_of(items)), mean_p * (1 - mean_p), 0.0
+    spread, steadied = mean_p * (1 - mean_p), 0.0
     for n in {n for n, _ in pairable}:
         squares = [(p - mean_p) ** 2 for each, p in pairable if each == n]
-        share = min(1.0, 30 / (4 * spread * len(squares)))
+        share = min(1.0, 30 / len(squares))
         seen = mean(squares)
-        steadied += (n - mean_n) ** 2 * len(squares) * (seen + share * max(0, spread * shape.variance(n) - seen))
+        steadied += (
+            (n - mean_n) ** 2 * len(squares) * (seen + share * max(0, spread * relative_variance(n, mean_p) - seen))
+        )
     trend = sum((n - mean_n) * (p - mean_p) for n, p in pairable)
     return trend / sqrt(sum(((n - mean_n) * (p - mean_p)) ** 2 for n, p in pairable)), trend / sqrt(steadied)
 
@@ -55,8 +56,8 @@ def test_z_by_hand() -> None:
     found = find(tally_of(parse("aa ab aabb aaab"))).missingness
     assert found.z == pytest.approx(-4 / sqrt(169 + 121 + 9 + 1), rel=1e-14)
     # The two items with n = 4 look alike: their variance is raised to what θ = 11/24 implies.
-    theta, shape = 11 / 24, cautious_shape(tally_of(parse("aa ab aabb aaab")))
-    implied = 2 * theta * (1 - theta) * (1 + 4 * shape.a + shape.b) / 6
+    theta = 11 / 24
+    implied = 2 * theta * (1 - theta) * (1 + 4 * 0.4 + theta**2 / 2) / 6
     assert implied > 10 / 576 and 2 * theta * (1 - theta) < 290 / 576
     steadied = -4 / 24 / sqrt(290 / 576 + implied)
     assert found.p_steadied == pytest.approx(2 * NormalDist().cdf(steadied), rel=1e-12)

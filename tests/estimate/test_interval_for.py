@@ -15,7 +15,6 @@ import spagree
 from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, without
 from examples import examples
 from oracle import exactly
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.findings import find
 from spagree.estimate.item_groups import item_groups
 from spagree.estimate.leave_one_out import TOO_FEW
@@ -63,10 +62,10 @@ def by_hand(rows: Rows) -> tuple[float, float, float] | None:
 def implied_beyond(rows: Rows) -> float:
     """What the variance over items gains where the agreement implies more than the items show."""
     tally = spagree.tally(rows)
-    groups, shape = item_groups(tally), cautious_shape(tally)
+    groups = item_groups(tally)
     weights = groups.n.astype(float) - 1
     figure = find(tally).spa
-    return steadied(float(figure), figure.stderr or 0.0, groups, weights, shape) ** 2 - (figure.stderr or 0.0) ** 2
+    return steadied(float(figure), figure.stderr or 0.0, groups, weights) ** 2 - (figure.stderr or 0.0) ** 2
 
 
 @given(rows_of(7, 4, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
@@ -125,8 +124,8 @@ def test_the_output_says_so() -> None:
     assert found.to_dict()["spa"]["interval_for"] == "annotators"
     assert found.to_dict()["spa"]["covers"] == "new annotators and new items"
     shown = " ".join(str(found).split())
-    assert "95% interval for other annotators 0.058 to 0.977" in shown
-    both = "These annotators: 0.298 to 0.858 on new items. Other annotators like them: 0.058 to 0.977."
+    assert "95% interval for other annotators 0.057 to 0.977" in shown
+    both = "These annotators: 0.289 to 0.863 on new items. Other annotators like them: 0.057 to 0.977."
     assert both in shown
     assert "These intervals cover these annotators, new items." in shown
     assert "interval for other annotators" in found._repr_html_()

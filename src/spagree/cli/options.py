@@ -58,11 +58,6 @@ class GroupedOption(click.Option):
             self.help = str(self.help).format(schemes=schemes)
         return super().get_help_record(ctx)
 
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Hidden names are known only while options are parsed."""
-        shown, self.opts = self.opts, [*self.opts, *self.hidden_names]
-        super().add_to_parser(parser, ctx)
-        self.opts = shown
 
 
 class Command(PrintedHelp):

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # annotations: a calibration set of five items that everybody labelled is still five items.
 PRIOR_ITEMS = 50.0
 PRIOR_A, PRIOR_B = 0.25, 0.0
-USUAL_B = 0.1  # typical of real data
 Agreeing = tuple[int, int, float, float, float]
 """Items, n, and sums over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
 
@@ -71,18 +70,6 @@ def adaptive_shape(tally: Tally, votes: LabelCounts | None = None, prior: Shape 
     """
     items = _agreeing(tally, votes)
     return _shrunk_towards(prior, items, _pair_agreement(items), by_metric=bool(votes))
-
-
-def cautious_shape(tally: Tally, votes: LabelCounts | None = None) -> Shape:
-    """The shape behind intervals: its prior is how much items usually differ, because a few items cannot show it.
-
-    >>> cautious_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))
-    Shape(a=0.26, b=0.125, pair=1.0)
-    """
-    items = _agreeing(tally, votes)
-    theta = _pair_agreement(items)
-    usual = Shape(usual_a(theta), max(USUAL_B, theta * (1 - theta) / 2))
-    return _shrunk_towards(usual, items, theta, by_metric=bool(votes))
 
 
 def usual_a(theta: float) -> float:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, spa_estimate, undefined
@@ -71,7 +70,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:
         return undefined(str(error), level, name)
-    return spa_estimate(groups, by_n, cautious_shape(tally, similar), level=level, scheme=name)
+    return spa_estimate(groups, by_n, level=level, scheme=name)
 
 
 @dataclass(frozen=True)

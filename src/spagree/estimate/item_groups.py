@@ -36,6 +36,8 @@ class Clustered:
     n: Any
     items: Floats
     cluster: Ints | None
+    pair: Any = 1.0
+    """The variance of the agreement of a pair over θ(1 − θ); below 1 under a metric with partial agreement."""
 
     @cached_property
     def alone(self) -> NDArray[np.bool_]:
@@ -111,7 +113,7 @@ def renumbered(cluster: Ints) -> Ints:
 class ItemGroups(Clustered):
     """Pairable items, grouped: ``items[g]`` items with ``n[g]`` annotations and ``agreement[g]``.
 
-    Agreement needs only n and the agreeing pairs; only ``adaptive`` needs the triples.
+    Agreement needs only n and the agreeing pairs, not the triples.
     """
 
     n: NDArray[np.int64]
@@ -120,6 +122,7 @@ class ItemGroups(Clustered):
     exact: dict[int, tuple[int, int | float]]
     """For each n, the number of items and the sum of their agreeing ordered pairs: integers for nominal labels."""
     cluster: NDArray[np.int64] | None = None
+    pair: float = 1.0
 
     @property
     def size(self) -> int:
@@ -130,7 +133,8 @@ class ItemGroups(Clustered):
         """The items with exactly n annotations."""
         chosen = self.n == n
         cluster = None if self.cluster is None else renumbered(self.cluster[chosen])
-        return ItemGroups(self.n[chosen], self.agreement[chosen], self.items[chosen], {n: self.exact[n]}, cluster)
+        exact = {n: self.exact[n]}
+        return ItemGroups(self.n[chosen], self.agreement[chosen], self.items[chosen], exact, cluster, self.pair)
 
 
 def item_groups(tally: Tally) -> ItemGroups:

@@ -67,6 +67,19 @@ class LabelCounts(Clustered):
         """Summed agreement of the item's other annotations with this label, per entry: n_c − 1 for nominal labels."""
         return self.smoothed(self.count, self.similarity) - 1.0
 
+    @cached_property
+    def pair(self) -> float:
+        """The variance of the agreement of a pair over θ(1 − θ), pooled with the weights of annotations_m1."""
+        if self.similarity is None:
+            return 1.0
+        within = self.items / self.n * (self.n > 1)
+        pairs = total(self.items * (self.n - 1) * (self.n > 1))
+        theta = total(within * self.agreeing_pairs) / pairs if pairs else 0.0
+        if not 0 < theta < 1:
+            return 1.0
+        squared = self.per_group(self.count * (self.smoothed(self.count, self.similarity**2) - 1.0))
+        return max(0.0, total(within * squared) / pairs - theta**2) / (theta * (1 - theta))
+
     def per_group(self, entries: Floats) -> Floats:
         """Sum entries within each group."""
         return add_up(self.group, entries, len(self.items))
@@ -233,4 +246,4 @@ def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
         pairs = total(items[chosen] * agreement[chosen]) * float(size * (size - 1))
         exact[int(size)] = (int(items[chosen].sum()), pairs)
     cluster = None if pairable.cluster is None else pairable.cluster[order]
-    return ItemGroups(n, agreement, items, exact, cluster)
+    return ItemGroups(n, agreement, items, exact, cluster, similar.pair)

@@ -11,15 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import inf, prod, sqrt
+from math import prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spagree.errors import UsageError, count, unknown_name
-from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import deviations, effective_number
-from spagree.estimate.item_groups import Clustered, total
+from spagree.estimate.item_groups import Clustered, ItemGroups, total
 from spagree.estimate.label_counts import votes_in_codes
 from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS, Estimate, effective_items, steadied, wilson
 from spagree.grouping import Floats, Ints, counted, ratio, sums
@@ -60,10 +59,8 @@ class TwoWay:
         return min(self.equal_items, self.equal_annotators) - 1
 
 
-def to_new_annotators(
-    peers: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape, clusters: float = inf
-) -> Estimate:
-    """The same figure with the interval for new annotators and new items, at most ``clusters`` independent ones.
+def to_new_annotators(peers: Peers, by_n: Mapping[int, Fraction], figure: Estimate, groups: ItemGroups) -> Estimate:
+    """The same figure with the interval for new annotators and new items (``groups``, perhaps in clusters).
 
     Like the interval over items, it uses the stabilised error, so it is never the narrower of the two.
     """
@@ -72,9 +69,9 @@ def to_new_annotators(
     spread = two_way(peers, by_n, figure.stderr**2)
     if spread is None:
         return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, interval_for=ANNOTATORS)
-    spread = replace(spread, equal_items=min(spread.equal_items, clusters))
-    whole = peers.by_size
-    items = steadied(figure.value, figure.stderr, whole, whole.weights(by_n), shape)
+    weights = groups.weights(by_n)
+    spread = replace(spread, equal_items=effective_items(groups, weights))
+    items = steadied(figure.value, figure.stderr, groups, weights)
     error = sqrt(spread.stderr**2 + items**2 - figure.stderr**2)
     low, high = wilson(figure.value, error, spread.equal_items, figure.level, spread.freedom)
     if figure.low is not None and figure.high is not None:

@@ -12,7 +12,6 @@ from math import erfc, fsum, sqrt
 
 import numpy as np
 
-from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import f_tail, two_sided
 from spagree.estimate.item_groups import ItemGroups, exact_mean, total
 from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, spa_estimate, steadied, wilson
@@ -77,18 +76,18 @@ def welch(values: Floats, errors: Floats, freedom: Floats) -> float:
     return f_tail(spread / (1 + 2 * (size - 2) * unsure), size - 1, 1 / (3 * unsure))
 
 
-def missingness(groups: ItemGroups, level: float, shape: Shape) -> Missingness:
+def missingness(groups: ItemGroups, level: float) -> Missingness:
     """Test whether items with more annotations agree more, or less.
 
     >>> from spagree.estimate.item_groups import item_groups
     >>> from spagree.tally.tally import Tally
     >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
     >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
-    >>> result = missingness(items, 0.95, Shape(0.25, 0.0))
+    >>> result = missingness(items, 0.95)
     >>> round(result.z, 3), round(result.p, 3), round(result.p_steadied, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.231, 0.817, 0.839, [(2, 2), (4, 2)])
+    (-0.231, 0.817, 0.845, [(2, 2), (4, 2)])
     """
-    by_n = tuple(_agreement_at(groups, n, level, shape) for n in groups.exact)
+    by_n = tuple(_agreement_at(groups, n, level) for n in groups.exact)
     if len(by_n) < 2:
         reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
         return Missingness(None, None, by_n, reason)
@@ -100,7 +99,7 @@ def missingness(groups: ItemGroups, level: float, shape: Shape) -> Missingness:
     if not variance:
         return Missingness(None, None, by_n, "agreement does not vary enough between items")
     trend = total(groups.items * products)
-    steadied_variance = variance + _unseen_variance(groups, mean_n, mean_p, shape)
+    steadied_variance = variance + _unseen_variance(groups, mean_n, mean_p)
     z = trend / sqrt(variance)
     return Missingness(z, _two_sided_p(z), by_n, p_steadied=_two_sided_p(trend / sqrt(steadied_variance)))
 
@@ -109,7 +108,7 @@ def _two_sided_p(z: float) -> float:
     return erfc(abs(z) / sqrt(2))
 
 
-def _unseen_variance(groups: ItemGroups, mean_n: float, mean_p: float, shape: Shape) -> float:
+def _unseen_variance(groups: ItemGroups, mean_n: float, mean_p: float) -> float:
     """The variance that items with the same n do not show because they are few and happen to agree.
 
     At each n it is raised towards what this agreement implies, as behind an interval.
@@ -118,14 +117,14 @@ def _unseen_variance(groups: ItemGroups, mean_n: float, mean_p: float, shape: Sh
     for n, (items, _) in groups.exact.items():
         group = groups.only(n)
         error = sqrt(total(group.items * (group.agreement - mean_p) ** 2)) / items
-        raised = steadied(mean_p, error, group, np.ones(len(group.n)), shape)
+        raised = steadied(mean_p, error, group, np.ones(len(group.n)))
         added.append(((n - mean_n) * items) ** 2 * (raised**2 - error**2))
     return fsum(added)
 
 
-def _agreement_at(groups: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:
+def _agreement_at(groups: ItemGroups, n: int, level: float) -> AgreementAt:
     group = groups.only(n)
-    agreement = spa_estimate(group, {n: Fraction(1)}, shape, level=level, scheme="flat")
+    agreement = spa_estimate(group, {n: Fraction(1)}, level=level, scheme="flat")
     return AgreementAt(n, group.size, agreement, effective_items(group, np.ones(len(group.n))))
 
 

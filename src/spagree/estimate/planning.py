@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape, cautious_shape, usual_a
+from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape, usual_a
 from spagree.estimate.item_groups import ItemGroups, relative_weights
 from spagree.estimate.label_counts import LabelCounts, item_groups_of
-from spagree.estimate.uncertainty import Estimate, jackknife_error, steadied, wilson
+from spagree.estimate.uncertainty import Estimate, standard_error, steadied, wilson
 from spagree.estimate.weights import weigh_at
 from spagree.grouping import Floats
 from spagree.options import CustomWeights
@@ -130,8 +130,8 @@ class Project:
     def current(self) -> WeightSums:
         """The sums of the current items, with the standard error behind the interval."""
         rough, spa, (groups, weights) = self.after(0), self.spa, self.groups
-        measured = max(float(spa.stderr or 0), jackknife_error(float(spa), groups, weights))
-        error = steadied(float(spa), measured, groups, weights, cautious_shape(self.tally, self.votes))
+        measured = max(float(spa.stderr or 0), standard_error(float(spa), groups, weights))
+        error = steadied(float(spa), measured, groups, weights)
         return WeightSums(rough.weight, rough.squares, (error * rough.weight) ** 2)
 
     def after(self, n: int, scale: float = 1.0) -> WeightSums:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import isfinite, sqrt
+from math import comb, isfinite, sqrt
 from typing import TypeVar
 
 import numpy as np
 
 from spagree.errors import UsageError, unknown_name
-from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import score_limits, two_sided
 from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, exact_mean, total
 from spagree.grouping import Floats
@@ -19,7 +18,7 @@ from spagree.grouping import Floats
 NOT_PAIRABLE = "no item has two annotations, so agreement cannot be measured"
 ONE_ANNOTATOR = "only one annotator, so agreement cannot be measured"
 ONE_ITEM = "only one item has two annotations, too few to show how items differ"
-STEADY_ITEMS = 30  # up to this many equally weighted items, at agreement 1/2, the implied variance counts in full
+STEADY_ITEMS = 30  # up to this many equally weighted items, the implied variance counts in full
 WILSON = "wilson"  # the default interval method
 FEW_ITEMS = 10  # items or clusters: a figure based on fewer is marked and never used to compare people
 REPLICATE_CHUNK = 4_000_000
@@ -126,21 +125,19 @@ def check_level(level: float) -> None:
         raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
 
-def estimate(value: float, groups: ItemGroups, weights: Floats, shape: Shape, *, level: float, scheme: str) -> Estimate:
+def estimate(value: float, groups: ItemGroups, weights: Floats, *, level: float, scheme: str) -> Estimate:
     """Attach standard error and Wilson interval to a weighted mean agreement."""
     if groups.units < 2:
         reason = ONE_ITEM if groups.size < 2 else ONE_CLUSTER
         return Estimate(value, None, None, None, level, scheme, undefined=reason)
     stderr = standard_error(value, groups, weights)
-    low, high = wilson(value, steadied(value, stderr, groups, weights, shape), effective_items(groups, weights), level)
+    low, high = wilson(value, steadied(value, stderr, groups, weights), effective_items(groups, weights), level)
     return Estimate(value, stderr, low, high, level, scheme, intervals={ITEMS: Interval(stderr, low, high)})
 
 
-def spa_estimate(
-    groups: ItemGroups, by_n: Mapping[int, Fraction], shape: Shape, *, level: float, scheme: str
-) -> Estimate:
+def spa_estimate(groups: ItemGroups, by_n: Mapping[int, Fraction], *, level: float, scheme: str) -> Estimate:
     """SPA under the weights ``by_n``, exact, with its standard error and interval."""
-    return estimate(exact_mean(groups, by_n), groups, groups.weights(by_n), shape, level=level, scheme=scheme)
+    return estimate(exact_mean(groups, by_n), groups, groups.weights(by_n), level=level, scheme=scheme)
 
 
 def standard_error(value: float, groups: ItemGroups, weights: Floats) -> float:
@@ -149,17 +146,34 @@ def standard_error(value: float, groups: ItemGroups, weights: Floats) -> float:
     return sqrt(groups.units / (groups.units - 1) * spread) / total(groups.items * weights)
 
 
-def steadied(value: float, stderr: float, groups: Clustered, weights: Floats, shape: Shape) -> float:
-    """The standard error behind the interval: with few items, not far below what agreement ``value`` implies.
+def steadied(value: float, stderr: float, groups: Clustered, weights: Floats) -> float:
+    """The standard error behind the interval: with few items, not below what agreement ``value`` implies.
 
     If a handful of heavy items decide, they may be alike by chance; near perfect agreement they usually all agree.
     Their spread is then uninformative. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² replaces it, and fades out as the number
-    of items grows: more slowly the closer agreement is to perfect.
+    of items grows.
     """
-    relative, spread = shape.variances(groups.n), value * (1 - value)
-    implied = spread * total(groups.items * weights**2 * relative) / total(groups.items * weights) ** 2
-    share = STEADY_ITEMS / max(STEADY_ITEMS, 4 * spread * effective_items(groups, weights))
+    occur, place = np.unique(groups.n, return_inverse=True)
+    relative = np.array([usual_variance(int(n), value) for n in occur])[place]
+    pair = groups.pair * value * (1 - value)
+    implied = pair * total(groups.items * weights**2 * relative) / total(groups.items * weights) ** 2
+    share = min(1.0, STEADY_ITEMS / effective_items(groups, weights))
     return sqrt(stderr**2 + share * max(0.0, implied - stderr**2))
+
+
+def usual_variance(n: int, theta: float) -> float:
+    """r(n), the variance of the agreement of an item over that of a single pair, at agreement θ; 0 below two.
+
+    No item decides it: heavy items that all agree say nothing about how items differ. Near perfect agreement the
+    items that differ are few and differ as wholes.
+
+    >>> usual_variance(2, 0.9), round(usual_variance(50, 0.9), 2), round(usual_variance(50, 0.5), 2)
+    (1.0, 0.41, 0.15)
+    """
+    if n < 2:
+        return 0.0
+    a, b = max(0.4, 0.55 * theta**2), theta**2 / 2
+    return (1 + 2 * (n - 2) * a + comb(n - 2, 2) * b) / comb(n, 2)
 
 
 def effective_items(groups: Clustered, weights: Floats) -> float:
