@@ -16,7 +16,7 @@ from spagree.estimate import (
     Findings,
     Missingness,
 )
-from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Breakdowns
+from spagree.estimate.breakdown_values import BREAKDOWNS, Breakdowns
 from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.overlap import Overlap
 from spagree.read.annotations import ANNOTATOR

@@ -59,7 +59,6 @@ class GroupedOption(click.Option):
         return super().get_help_record(ctx)
 
 
-
 class Command(PrintedHelp):
     """A command whose help shows options by group."""
 

@@ -21,12 +21,12 @@ from spagree.estimate.concentration import Concentration, concentration, decisiv
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, scale_of, votes, votes_in_codes, votes_of_items
-from spagree.estimate.leave_one_out import Peers, peers
+from spagree.estimate.leave_one_out import Peers, peers, two_way
 from spagree.estimate.others import Others
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
-from spagree.estimate.uncertainty import AUTO, ITEMS, Bootstrap, Estimate, half_interval
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Bootstrap, Estimate, check_interval_for, half_interval
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
 from spagree.late import nw
@@ -55,9 +55,7 @@ NOT_CHECKED = (
 )
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
-ON_REQUEST = (
-    f"above {MOST_FOR_BOTH:,} annotations it is computed only when asked for: --interval-for annotators"
-)
+ON_REQUEST = f"above {MOST_FOR_BOTH:,} annotations it is computed only when asked for: --interval-for annotators"
 ACTIONS = "actions"  # rests on other breakdowns
 LONGEST = ("development", "annotators", "overlap")  # of those that need no other
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
@@ -304,11 +302,13 @@ class Measurement(Evidence):
 
     def find(self, bootstrap: Bootstrap | None, interval_for: str) -> Findings:
         """Everything that is estimated from the tally, and for other annotators where they are known."""
-        return find(self.tally, self.weights, self.level, bootstrap, self.metric, self._told(interval_for), interval_for)
+        return find(
+            self.tally, self.weights, self.level, bootstrap, self.metric, self._told(interval_for), interval_for
+        )
 
     def _told(self, interval_for: str) -> Others | str:
         """Above half a million annotations, what they say about other annotators is computed on request only."""
-        if interval_for == ITEMS or (interval_for == AUTO and self.tally.annotations > MOST_FOR_BOTH):
+        if interval_for != ANNOTATORS and self.tally.annotations > MOST_FOR_BOTH:
             return ON_REQUEST
         return self.others
 

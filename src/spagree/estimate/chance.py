@@ -74,18 +74,21 @@ class Left:
         """Σ over pairable items of a value of their n and their agreeing ordered pairs."""
         votes, units = self.votes.pairable(), self.units
         whole = total(votes.items * value(votes.n, votes.agreeing_pairs))
-        lost = units.loses(value(units.n, units.agreeing), value(units.n_left, units.agreeing_left))
+        lost = units.loses(
+            value(units.n.astype(np.float64), units.agreeing),
+            value(units.n_left.astype(np.float64), units.agreeing_left),
+        )
         return whole - np.concatenate([[0.0], lost])
 
     @property
     def annotations(self) -> Floats:
         """N."""
-        return self._sum(lambda n, _: n.astype(np.float64))
+        return self._sum(lambda n, _: n)
 
     @property
     def squares(self) -> Floats:
         """Σ n²: ordered pairs within items, with each annotation and itself."""
-        return self._sum(lambda n, _: n.astype(np.float64) ** 2)
+        return self._sum(lambda n, _: n**2)
 
     @property
     def within(self) -> Floats:
@@ -283,9 +286,7 @@ class _Coefficient:
         second, fourth = (total(votes.unit_sizes * informing**power) for power in (2, 4))
         return second**2 / fourth
 
-    def _interval(
-        self, value: float, variance: float, over_items: float, size: float, people: float = inf
-    ) -> Interval:
+    def _interval(self, value: float, variance: float, over_items: float, size: float, people: float = inf) -> Interval:
         """The interval for a variance on so many informative items and people; ``over_items`` is that of items alone.
 
         Beyond chance the few items with rare labels decide. Where agreement by chance does not follow the labels, the
@@ -301,11 +302,13 @@ class _Coefficient:
         if self.votes.similarity is not None and value < 1:
             if self._pairable < FEW_ITEMS:
                 return Interval(stderr, None, None, FEW_FOR_METRIC)
-            ends = fisher_limits(*map(np.atleast_1d, (value, stderr, min(size, people) - 1)), self.level)
-            return Interval(stderr, *_ends(ends))
+            point, error, freedom = np.array([[value], [stderr], [min(size, people) - 1]])
+            return Interval(stderr, *_ends(fisher_limits(point, error, freedom, self.level)))
         most = min(1.0, 2 * (1 - float(self.shares.max())))  # two annotations of an item cannot differ more often
-        arrays = map(np.atleast_1d, (value, stderr, room, most, size))
-        low, high = _ends(kappa_limits(*arrays, self.level, np.atleast_1d(min(size, people - 1))))
+        point, error, span, differ, number, freedom = np.array(
+            [[value], [stderr], [room], [most], [size], [min(size, people - 1)]]
+        )
+        low, high = _ends(kappa_limits(point, error, span, differ, number, self.level, freedom))
         if value <= 0:
             annotations = self.votes.pairable().per_label(self.votes.pairable().count)
             low = min(low, float(below_chance(total(annotations) - float(annotations.max()), total(annotations))))

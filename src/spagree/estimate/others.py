@@ -114,7 +114,14 @@ class Others:
         return Sizes.of(self.patterns)
 
     def spread(
-        self, values: Values, items: float, equal_items: float, observed: float, *, room: float = 1.0, shares: bool = False
+        self,
+        values: Values,
+        items: float,
+        equal_items: float,
+        observed: float,
+        *,
+        room: float = 1.0,
+        shares: bool = False,
     ) -> Spread | None:
         """The spread of a figure for other annotators, given its variance over items; None if somebody is needed.
 
@@ -122,9 +129,10 @@ class Others:
         """
         if self.teams is not None:  # people of different teams never met: teams take the place of items
             teams = replace(self.votes, cluster=self.teams)
+            sizes = np.bincount(self.teams[self.codes.item] + 1)[1:].astype(np.float64)
             apart = self._units("teams", shares, lambda: jackknife.items(teams, shares=shares))
             items = max(items, apart.variance(values(teams, apart)) or 0.0)
-            equal_items = min(equal_items, effective_number(np.bincount(self.teams[self.codes.item] + 1)[1:]))
+            equal_items = min(equal_items, effective_number(sizes))
         people = self._units("people", shares, lambda: jackknife.annotators(self.codes, self.votes, shares=shares))
         without = values(self.votes, people)[self.shared > 0]
         if not np.isfinite(without).all():

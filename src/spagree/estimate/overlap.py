@@ -83,7 +83,8 @@ def team_of_each(codes: Coded) -> Ints:
     """The team of each item, by the lowest code among the annotators it is connected with.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> team_of_each(Coded(ints(0, 0, 1, 1, 2), ints(1, 0, 2, 3, 2), ints(0, 0, 0, 0, 0), tuple("abcd"), ("x",))).tolist()
+    >>> codes = Coded(ints(0, 0, 1, 1, 2), ints(1, 0, 2, 3, 2), ints(0, 0, 0, 0, 0), tuple("abcd"), ("x",))
+    >>> team_of_each(codes).tolist()
     [0, 2, 2]
     """
     group = _connected(codes.item, codes.annotator, len(codes.annotators))

@@ -38,7 +38,7 @@ class Interval:
     undefined: str | None = None
 
     def at_least(self, other: Interval) -> Interval:
-        """This interval, widened to hold another."""
+        """Widened to hold another interval."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return self
         return replace(self, low=min(self.low, other.low), high=max(self.high, other.high))

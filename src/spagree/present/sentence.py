@@ -8,7 +8,7 @@ from spagree.errors import count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, WILSON
 from spagree.present.wording import figure, interval, p_value, percent, printable
 from spagree.tally.policies import AFTER_FIRST
 from spagree.version import __version__
@@ -47,15 +47,17 @@ def in_words(findings: Findings) -> str:
 
 
 def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
-    """Both intervals, a sentence each: for other annotators first, or why there is none, then for these annotators."""
+    """The interval that does not lead: for these annotators, or for others, or why there is none for others."""
     spa = breakdowns.findings.spa
     items, others = (spa.intervals.get(name) for name in POPULATIONS)
     if items is None or items.low is None:
         return ()
     these = f"These annotators: {interval(items)} on {_new_items(breakdowns)}."
-    if others is None or others.low is None:
-        return (these,) if others is None else (these, f"Other annotators: not known, because {others.undefined}.")
-    return f"Other annotators like these: {interval(others)}.", these
+    if others is None or (others.undefined and spa.interval_for == ITEMS and spa.method != WILSON):
+        return (these,)
+    if others.low is None:
+        return (f"{these} Other annotators: not known, because {others.undefined}.",)
+    return (f"Other annotators like these: {interval(others)}." if spa.interval_for == ITEMS else these,)
 
 
 def _new_items(breakdowns: Breakdowns) -> str:

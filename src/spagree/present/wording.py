@@ -15,6 +15,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 from spagree.estimate import Estimate
+from spagree.estimate.uncertainty import Interval
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def percent(value: float) -> str:
     return ">99.99999%" if value > 0.5 else "<0.00001%"
 
 
-def interval(estimate: Estimate, digits: int = 3) -> str:
+def interval(estimate: Estimate | Interval, digits: int = 3) -> str:
     """The interval as text.
 
     >>> interval(Estimate(0.5, 0.1, 0.31, 0.69, 0.95, "flat"))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spagree.errors import count
-from spagree.estimate import Findings
+from spagree.estimate import Corrected, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
+from spagree.estimate.uncertainty import ITEMS, POPULATIONS
 from spagree.moments import is_date
 from spagree.present.charts.rows import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
 from spagree.present.sentence import (
+    band,
     beyond_chance,
     by_chance,
     in_words,
     interval_name,
     is_below_chance,
-    level_name,
     on_the_scale,
 )
 from spagree.present.verdicts import Verdict
@@ -134,11 +134,13 @@ def _enough(findings: Findings, target: float | None) -> str:
         if is_reached is None:
             return "It is not yet clear whether agreement reaches the target."
         return "Agreement reaches the target." if is_reached else "Agreement is below the target."
-    if kappa.value is None or kappa.low is None:
-        return ""
+    return "" if kappa.value is None or kappa.low is None else _beyond(kappa)
+
+
+def _beyond(kappa: Corrected) -> str:
     if is_below_chance(kappa):
         return "People agree less than blind guessing would."
-    if kappa.low <= 0:
+    if kappa.low is None or kappa.low <= 0:
         return "It may be chance."
     name = band(kappa)
     return f"Agreement beyond chance is {name}." if name else "People agree more than blind guessing would."

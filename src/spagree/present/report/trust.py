@@ -11,7 +11,7 @@ from spagree.estimate.overlap import Overlap, Team
 from spagree.estimate.weights import REGISTRY
 from spagree.present.charts import rows
 from spagree.present.report.parts import Figure, Listing, Part, Section, Table, absent, drawn, table
-from spagree.present.sentence import chance_gap, kappa_bias
+from spagree.present.sentence import chance_gap
 from spagree.present.tables import columns
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import left_out, printable
@@ -155,7 +155,7 @@ def chance(breakdowns: Breakdowns) -> Section:
         _chance,
     )
     lead = "Some agreement happens by chance. These coefficients remove it; each defines chance differently."
-    notes = [words for words in (chance_gap(breakdowns.findings), kappa_bias(breakdowns.findings)) if words]
+    notes = [words for words in (chance_gap(breakdowns.findings),) if words]
     return Section("chance", "Chance", "How much agreement is beyond chance?", " ".join([lead, *notes]), [figure])
 
 
