@@ -33,8 +33,7 @@ from spagree.estimate.pairs import pairs
 from spagree.estimate.uncertainty import spa_estimate
 from spagree.estimate.weights import weigh
 from spagree.tally.coded import Coded
-from spagree.tally.grouped import Grouped
-from spagree.tally.tally import Tally
+from spagree.tally.tally import Grouped, Tally
 
 KAPPAS = ("spa_kappa", "krippendorff_alpha", "fleiss_kappa")
 RARE = 0.05

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from spagree.estimate import find
-from spagree.tally.grouped import Grouped, Votes
-from spagree.tally.tally import Tally
+from spagree.tally.tally import Grouped, Tally, Votes
 
 OUT = Path(__file__).parent.parent / "docs" / "studies" / "clusters.md"
 ALARM = 0.01

@@ -14,7 +14,6 @@ import pytest
 import spagree
 from spagree.read import read
 from spagree.read.annotations import Annotations, FewRows
-from spagree.tally import coded_count
 from spagree.tally import count as counting
 from spagree.tally.count import Counted
 from spagree.tally.policies import Policies
@@ -33,7 +32,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             on_duckdb = replace(annotations, rows=annotations.frame)
             fetched = counting.count(on_duckdb, policies)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(coded_count, "FEW", 0)
+                patch.setattr(counting, "FEW", 0)
                 same = counting.count(on_duckdb, policies)
                 hashed = in_memory(annotations, policies)
             assert same.held.codes is None and hashed is not None

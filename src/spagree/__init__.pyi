@@ -24,9 +24,9 @@ from spagree.read.examples import example as example
 from spagree.simulate import Simulation as Simulation
 from spagree.simulate import simulate as simulate
 from spagree.tally.items import ItemCounts as ItemCounts
+from spagree.tally.live import LiveTally as LiveTally
 from spagree.tally.saved import load as load
 from spagree.tally.saved import save as save
-from spagree.tally.state import LiveTally as LiveTally
 from spagree.tally.tally import Cell as Cell
 from spagree.tally.tally import Tally as Tally
 from spagree.version import __version__ as __version__

@@ -29,7 +29,7 @@ def ready(source: Any) -> Tally | ItemCounts | Counted | None:
     paths = source if isinstance(source, list) else [source]
     if paths and all(isinstance(path, str | Path) for path in paths):
         return load_all(paths) if all(map(is_saved_tally, paths)) else None
-    from spagree.tally.state import State
+    from spagree.tally.live import State
 
     return source.counted() if isinstance(source, State) else None
 

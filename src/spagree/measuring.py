@@ -26,7 +26,7 @@ from spagree.read import read, read_all
 from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, HeldAnnotations, count
 from spagree.tally.items import ItemCounts, ItemTable
-from spagree.tally.spelling import caution_ids, caution_variants
+from spagree.tally.labels import caution_ids, caution_variants
 from spagree.tally.tally import Tally
 from spagree.understood import Understood
 

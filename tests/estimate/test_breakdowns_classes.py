@@ -17,7 +17,7 @@ from examples import examples
 from oracle import exactly
 from spagree.estimate.classes import ALONE, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
-from spagree.tally import coded_count, patterns
+from spagree.tally import count as counting
 
 ROWS = [*THREE_ITEMS, ("q4", "cyd", "other")]
 
@@ -131,8 +131,7 @@ def test_counts_without_annotators_have_classes() -> None:
 
 def test_without_patterns_the_items_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = spagree.measure("example:sparse")
-    for module in (patterns, coded_count):
-        monkeypatch.setattr(module, "MOST_PATTERNS", 3)
+    monkeypatch.setattr(counting, "MOST_PATTERNS", 3)
     bare = spagree.measure("example:sparse")
     assert (
         bare.classes()
@@ -154,13 +153,13 @@ def test_without_patterns_the_items_answer(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_tally_is_the_same_without_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = spagree.tally(ROWS)
-    monkeypatch.setattr(patterns, "MOST_PATTERNS", 1)
+    monkeypatch.setattr(counting, "MOST_PATTERNS", 1)
     bare = spagree.tally(ROWS)
     assert whole.patterns is not None and bare == dataclasses.replace(whole, patterns=None)
 
 
 def test_nothing_without_patterns_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "MOST_PATTERNS", -1)
+    monkeypatch.setattr(counting, "MOST_PATTERNS", -1)
     assert spagree.measure([(None, "ann", "x"), ("q1", "bob", None)]).classes().height == 0
 
 

@@ -21,7 +21,7 @@ from spagree.estimate import cautions
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, item_groups
 from spagree.estimate.uncertainty import jackknife_error, wilson
-from spagree.tally import grouped_count
+from spagree.tally import count as counting
 
 COLUMNS = ["item", "annotator", "label", "doc"]
 Rows = list[tuple[Any, ...]]
@@ -372,7 +372,7 @@ def test_items_in_several_clusters_are_refused() -> None:
 
 
 def test_more_clusters_than_a_tally_keeps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouped_count, "MOST_KEPT", 3)
+    monkeypatch.setattr(counting, "MOST_KEPT", 3)
     with pytest.raises(
         DataError,
         match=exactly(

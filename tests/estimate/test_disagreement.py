@@ -246,7 +246,7 @@ def test_items_are_the_same_where_the_data_lives_and_in_codes(metric: str, monke
 
 def test_votes_of_many_combinations_of_labels_come_from_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = spagree.measure(ROWS)
-    monkeypatch.setattr(sys.modules["spagree.tally.patterns"], "MOST_PATTERNS", 0)
+    monkeypatch.setattr(sys.modules["spagree.tally.count"], "MOST_PATTERNS", 0)
     found = spagree.measure(ROWS)
     assert found.measurement.tally.patterns is None
     assert found.classes().equals(expected.classes()) and found.disputed(5).equals(expected.disputed(5))

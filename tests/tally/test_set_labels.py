@@ -11,7 +11,7 @@ import pytest
 from oracle import exactly
 from spagree.errors import DataError, UsageError
 from spagree.tally.engines import to_polars
-from spagree.tally.set_labels import caution_sets, guess_separator, options_of, set_label, split_labels
+from spagree.tally.labels import caution_sets, guess_separator, options_of, set_label, split_labels
 from spagree.understood import Caution
 
 

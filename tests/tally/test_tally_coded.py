@@ -23,8 +23,8 @@ from spagree.estimate.uncertainty import wilson
 from spagree.grouping import counted as count_keys
 from spagree.grouping import pairs_within, run_of_each
 from spagree.read import read
+from spagree.tally import engines
 from spagree.tally.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
-from spagree.tally.engines import duckdb_engine
 from spagree.tally.items import SHOWN_LABELS, votes_of
 from spagree.tally.policies import Policies
 
@@ -221,7 +221,7 @@ def test_entropy_is_that_of_the_votes(sizes: list[int]) -> None:
 def test_an_engine_that_lists_names_gives_the_same_codes(
     odd: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duckdb_engine, "MOST_ENUMERATED", most)
+    monkeypatch.setattr(engines, "MOST_ENUMERATED", most)
     people, labels = ["ann", odd, None, "bob", "ann"], ["no", odd, "yes", odd, None]
     table = pl.DataFrame({"item": ["b", "a", "b", "a", "c"], "annotator": people, "label": labels})
     table.write_parquet(tmp_path / "labels.parquet")

@@ -19,24 +19,23 @@ from examples import examples
 from spagree.grouping import by_hash
 from spagree.measuring import measure_in_full
 from spagree.read import read
-from spagree.tally import coded_count, patterns
+from spagree.tally import count as counting
 from spagree.tally.coded import Coded, CodedTable, coded
-from spagree.tally.coded_count import tally_of_codes
-from spagree.tally.count import count
+from spagree.tally.count import count, tally_of_codes
 from spagree.tally.tally import text
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fetch few annotations with names and times, too."""
-    monkeypatch.setattr(coded_count, "FEW", 0)
+    monkeypatch.setattr(counting, "FEW", 0)
 
 
 def on_engine(path: Path, **options: Any) -> spagree.Agreement:
     """Measured where the file is, whatever its size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coded_count, "FEW", 0)
-        patch.setattr(coded_count, "MOST", 0)
+        patch.setattr(counting, "FEW", 0)
+        patch.setattr(counting, "MOST", 0)
         found = spagree.measure(path, **options)
     assert codes_of(found) is None
     return found
@@ -63,9 +62,8 @@ def annotations(kind: type[pl.DataType] = pl.String) -> pl.DataFrame:
 def test_the_tally_is_that_of_the_engine(rows: Rows, bits: int, most: int) -> None:
     """Also with several words, and with more combinations of labels than are kept."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (coded_count, patterns):
-            patch.setattr(module, "MOST_PATTERNS", most)
-        patch.setattr(coded_count, "BITS", bits)
+        patch.setattr(counting, "MOST_PATTERNS", most)
+        patch.setattr(counting, "BITS", bits)
         frame = read(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))
         counted = count(frame)
         assert counted.held.annotations is not None
@@ -185,19 +183,19 @@ def test_very_many_are_counted_by_the_engine(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "labels.parquet"
     annotations().write_parquet(path)
     assert type(counted_in_full(path)) is Coded
-    monkeypatch.setattr(coded_count, "FEW", 599)
+    monkeypatch.setattr(counting, "FEW", 599)
     assert isinstance(counted_in_full(path), CodedTable)
     assert codes_of(spagree.measure(path)) is None
-    monkeypatch.setattr(coded_count, "MOST", 599)
+    monkeypatch.setattr(counting, "MOST", 599)
     assert counted_in_full(path) is None
 
 
 def test_many_classes_are_fetched_only_if_no_combinations_would_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = nw.from_native(pl.LazyFrame({"item": ["q"], "annotator": ["a"], "label": ["x"]}))
     codes = coded(frame)
-    monkeypatch.setattr(coded_count, "MOST_CLASSES", 0)
+    monkeypatch.setattr(counting, "MOST_CLASSES", 0)
     assert tally_of_codes(codes, {}).patterns == {(("x", 1),): 1}
-    monkeypatch.setattr(coded_count, "MOST_ROWS_FETCHED", 0)
+    monkeypatch.setattr(counting, "MOST_ROWS_FETCHED", 0)
     assert tally_of_codes(codes, {}).patterns is None
 
 

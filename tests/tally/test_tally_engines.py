@@ -25,9 +25,14 @@ from spagree.estimate import find
 from spagree.estimate.breakdowns import NOT_CHECKED
 from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import columns, duckdb_engine, polars_engine, repeat_candidates, rows, to_polars
-from spagree.tally.engines.engine import python_value
-from spagree.tally.engines.polars_engine import Polars
+from spagree.tally.engines import (
+    Polars,
+    columns,
+    python_value,
+    repeat_candidates,
+    rows,
+    to_polars,
+)
 from spagree.tally.items import item_counts
 from spagree.tally.policies import Policies
 
@@ -171,13 +176,6 @@ def on_each(
 
 
 every_engine = on(*ENGINES)
-
-
-def test_a_file_is_all_that_an_engine_needs() -> None:
-    files = {file.stem for file in Path(engines.__file__).parent.glob("*_engine.py")}
-    *adapters, last = (type(each).__module__.rpartition(".")[2] for each in engines.ENGINES)
-    assert files == set(adapters)
-    assert last == "engine", "accepts any frame, so it is asked last"
 
 
 # warnings that modin and dask give about themselves
@@ -469,8 +467,7 @@ def test_only_the_rows_of_repeated_keys_are_examined_again(engine: str, monkeypa
     frame = ENGINES[engine](again)
     assert candidates(frame, ("item", "annotator")) == wanted
     assert len(wanted) == 5
-    module = {"polars lazy": polars_engine, "duckdb": duckdb_engine}[engine]
-    monkeypatch.setattr(module, "MOST_REPEATS_APART", 1)
+    monkeypatch.setattr(engines, "MOST_REPEATS_APART", 1)
     assert candidates(frame, ("item", "annotator")) == sorted(again.select("item", "annotator", "label").rows())
 
 

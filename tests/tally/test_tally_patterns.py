@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from oracle import exactly, parse, tally_of
 from spagree.errors import FileError
 from spagree.read.annotations import Annotations
-from spagree.tally import patterns
-from spagree.tally.count import count
-from spagree.tally.patterns import find_patterns, pattern
-from spagree.tally.state import LiveTally
+from spagree.tally import count as counting
+from spagree.tally.count import count, find_patterns
+from spagree.tally.live import LiveTally, pattern
 from spagree.tally.tally import Cell, Tally
 from spagree.understood import Understood
 
@@ -50,7 +49,7 @@ def test_patterns_equal_counting_by_hand(rows: Rows) -> None:
 
 @pytest.mark.parametrize("classes", [1, 2, 3, 10, 11, 20, 21, 31, 40])
 def test_any_number_of_classes_is_packed_without_coming_home(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "_counts_in_python", lambda *_: pytest.fail("not packed"))
+    monkeypatch.setattr(counting, "_counts_in_python", lambda *_: pytest.fail("not packed"))
     rows = [(f"i{n % 7}", f"c{n % classes:02}") for n in range(3 * classes + 7)]
     assert found(rows) == expected(rows)
 
@@ -69,12 +68,12 @@ def test_more_than_forty_classes_are_counted_at_home() -> None:
 
 def test_too_many_patterns_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(f"i{n}", f"c{n % 3}") for n in range(9)]
-    monkeypatch.setattr(patterns, "MOST_PATTERNS", 2)
+    monkeypatch.setattr(counting, "MOST_PATTERNS", 2)
     assert found(rows) is None
     many = [(f"i{n % 5}", f"c{n}") for n in range(41)]
     assert found(many) is None
-    monkeypatch.setattr(patterns, "MOST_ROWS_FETCHED", 40)
-    monkeypatch.setattr(patterns, "MOST_PATTERNS", 1000)
+    monkeypatch.setattr(counting, "MOST_ROWS_FETCHED", 40)
+    monkeypatch.setattr(counting, "MOST_PATTERNS", 1000)
     assert found(many) is None
     counts = frame(many).with_columns(nw.lit(2).alias("count"))
     assert find_patterns(counts, {f"c{n}": 2 for n in range(41)}) is None
@@ -126,7 +125,7 @@ def test_only_an_overflow_is_tried_again_with_more_room(
 ) -> None:
     """As Spark does, which refuses sums beyond 64 bits."""
     rows = [("q", f"c{n}") for n in range(10)] * 2
-    real, tried = patterns.rows, []
+    real, tried = counting.rows, []
 
     def narrow_fails(query: Any) -> Any:
         tried.append(query)
@@ -134,7 +133,7 @@ def test_only_an_overflow_is_tried_again_with_more_room(
             raise FileError("could not finish counting") from RuntimeError(cause)
         return real(query)
 
-    monkeypatch.setattr(patterns, "rows", narrow_fails)
+    monkeypatch.setattr(counting, "rows", narrow_fails)
     if is_repeated:
         assert found(rows) == expected(rows) and len(tried) == 2
     else:

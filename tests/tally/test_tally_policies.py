@@ -15,8 +15,8 @@ from spagree.errors import DataError, DuplicateError, UsageError
 from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, count
 from spagree.tally.engines import to_polars
+from spagree.tally.labels import caution_variants, normal_form, spelling_variants
 from spagree.tally.policies import LEFT_OUT, Policies
-from spagree.tally.spelling import caution_variants, normal_form, spelling_variants
 from spagree.tally.tally import Cell, Tally
 from spagree.understood import Caution, Understood
 

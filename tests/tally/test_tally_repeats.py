@@ -11,7 +11,7 @@ import pytest
 
 import spagree
 from spagree.options import DuplicatePolicy
-from spagree.tally.engines import duckdb_engine, polars_engine
+from spagree.tally import engines
 
 
 @pytest.mark.parametrize("policy", ["error", "first", "last"])
@@ -21,8 +21,7 @@ def test_repeats_are_settled_alike_whether_their_rows_are_treated_apart_or_not(
     policy: DuplicatePolicy, apart: int, times: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against a plain loop; some annotators are unknown, and theirs are never repeats."""
-    for engine in (duckdb_engine, polars_engine):
-        monkeypatch.setattr(engine, "MOST_REPEATS_APART", apart)
+    monkeypatch.setattr(engines, "MOST_REPEATS_APART", apart)
     random = Random(3)
     rows = [(f"i{i}", random.choice(["ann", "bob", "cyd", ""]), random.choice("xyz")) for i in range(60) for _ in "123"]
     if policy == "error":  # only such repeats as do not contradict

@@ -10,7 +10,7 @@ import pytest
 import spagree
 from oracle import exactly
 from spagree.errors import DataError
-from spagree.tally.state import State
+from spagree.tally.live import State
 
 
 def recount(rows: dict[tuple[str, str], str], cluster: dict[str, str | None]) -> spagree.Tally:

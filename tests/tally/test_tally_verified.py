@@ -9,9 +9,8 @@ import pytest
 
 from oracle import exactly
 from spagree.errors import DataError
-from spagree.tally.grouped import Grouped
-from spagree.tally.tally import Cell, Tally
-from spagree.tally.verified import ENUMERATED, possible, refuse_impossible
+from spagree.tally.saved import ENUMERATED, possible, refuse_impossible
+from spagree.tally.tally import Cell, Grouped, Tally
 
 WHOLE = Tally.from_items([{"a": 2, "b": 1}, {"b": 2}, {"a": 1}])
 VOTES = {("d1", (("", "a", 2), ("", "b", 1))): 1, ("d1", (("", "b", 2),)): 1, ("d2", (("", "a", 1),)): 1}

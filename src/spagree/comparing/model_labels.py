@@ -15,8 +15,8 @@ from spagree.options import TOOLS, Reading, declared, split
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.tally.engines import column_names, to_polars
+from spagree.tally.labels import BAR, options_of
 from spagree.tally.policies import Clean, respelled
-from spagree.tally.set_labels import BAR, options_of
 
 if TYPE_CHECKING:
     import polars

@@ -18,7 +18,7 @@ from spagree.estimate.models import ModelFindings, among_people
 from spagree.estimate.similarity import NOMINAL
 from spagree.measuring import measure
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.tally.spelling import canonical, caution_variants
+from spagree.tally.labels import canonical, caution_variants
 from spagree.understood import Caution
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from spagree.late import nw
 from spagree.measuring import measure
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
+from spagree.tally.count import group_name
 from spagree.tally.engines import column_names, row_count, rows, to_polars
-from spagree.tally.grouped_count import group_name
 from spagree.tally.items import ItemCounts
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
 from spagree.tally.coded import NO_ANNOTATORS
 from spagree.tally.engines import to_polars
-from spagree.tally.spelling import MOST_ANNOTATIONS
+from spagree.tally.labels import MOST_ANNOTATIONS
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
 

@@ -169,8 +169,8 @@ def chance(
 ) -> dict[str, Corrected]:
     """All chance-corrected coefficients; clusters change the errors, not the values.
 
-    Under a metric, ``similar`` are the votes, by cluster if there are clusters; ``others`` says what the annotators tell about others,
-    or why they tell nothing.
+    Under a metric, ``similar`` are the votes, by cluster if there are clusters; ``others`` says what the annotators
+    tell about others, or why they tell nothing.
 
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
     >>> coefficients = chance(data, {2: Fraction(1)}, 0.95, "flat")

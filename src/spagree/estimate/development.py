@@ -24,9 +24,8 @@ from spagree.grouping import AnyInts, Ints, counted, numbered, run_of_each, run_
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
 from spagree.tally.coded import CodedTable
-from spagree.tally.grouped import Pattern
-from spagree.tally.patterns import pattern
-from spagree.tally.tally import Cell, Tally
+from spagree.tally.live import pattern
+from spagree.tally.tally import Cell, Pattern, Tally
 
 if TYPE_CHECKING:
     import polars

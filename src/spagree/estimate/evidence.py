@@ -16,12 +16,10 @@ from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM
 from spagree.read.frames import is_spark
 from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python, places
-from spagree.tally.coded_count import fetched_few
+from spagree.tally.count import fetched_few, group_name
 from spagree.tally.engines import to_polars
-from spagree.tally.grouped import NO_VALUE
-from spagree.tally.grouped_count import group_name
 from spagree.tally.items import ItemTable
-from spagree.tally.tally import Tally
+from spagree.tally.tally import NO_VALUE, Tally
 
 MOST_FROM_A_CLUSTER = 50_000_000
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"

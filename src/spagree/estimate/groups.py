@@ -25,8 +25,7 @@ from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import ITEMS, Estimate, undefined, wilson
 from spagree.grouping import Floats, Ints, sums
 from spagree.options import CustomWeights
-from spagree.tally.grouped import NO_VALUE, Grouped
-from spagree.tally.tally import Tally
+from spagree.tally.tally import NO_VALUE, Grouped, Tally
 
 MOST_GROUPS = 100
 PAIRS = "pairs per annotation"  # the weights between groups

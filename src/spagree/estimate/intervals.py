@@ -144,7 +144,7 @@ Number = TypeVar("Number", float, Floats)
 AT_THE_END = 1e-9  # anything closer to the lowest or highest possible value, or to no error, is rounding
 
 
-def kappa_limits(  # noqa: PLR0917
+def kappa_limits(
     value: Floats, stderr: Floats, room: Floats, most: Floats, size: Floats, level: float, freedom: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Wilson's limits on the scale from the lowest possible kappa, 1 − most/room, to 1; NaN without a ``size``.

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.grouping import Floats, Ints
-from spagree.tally.grouped import NO_VALUE
-from spagree.tally.tally import Cell, Tally
+from spagree.tally.tally import NO_VALUE, Cell, Tally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,8 @@ from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers,
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.grouping import Floats, Ints, counted, pairs_within, run_starts, sums
 from spagree.tally.coded import Coded
-from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import spelled
-from spagree.tally.tally import EXACT, Tally
+from spagree.tally.tally import EXACT, NO_VALUE, Tally
 
 if TYPE_CHECKING:
     import polars

@@ -17,7 +17,7 @@ from spagree.grouping import Floats
 from spagree.measuring import measure
 from spagree.monitor.ledger import Columns
 from spagree.tally.coded import Coded
-from spagree.tally.state import counted_codes
+from spagree.tally.live import counted_codes
 
 FIRST = 2  # annotations that close an item, unless the user says otherwise
 TO_JUDGE_PEOPLE = 3  # annotations per item needed to tell an unusual annotator from a hard item

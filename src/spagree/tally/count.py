@@ -3,27 +3,60 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from spagree import progress
-from spagree.grouping import LARGEST_KEY
+from spagree.errors import DataError, FileError
+from spagree.grouping import LARGEST_KEY, AnyInts, Ints, run_starts
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, MOST_COMPARED, Annotations, FewRows
+from spagree.read.annotations import (
+    ANNOTATOR,
+    CLUSTER,
+    COUNT,
+    GROUP,
+    ITEM,
+    LABEL,
+    MOST_COMPARED,
+    Annotations,
+    CodedRows,
+    FewRows,
+    HashedRows,
+    is_missing,
+)
 from spagree.read.files.paths import refuse_changed
-from spagree.tally import spelling
-from spagree.tally.coded import Coded
-from spagree.tally.coded_count import FEW, counted_few, fetched_once, tally_of_codes
-from spagree.tally.engines import column_names, rows
-from spagree.tally.grouped import Pattern
-from spagree.tally.grouped_count import count_grouped
-from spagree.tally.patterns import find_patterns, size
+from spagree.read.tables import shown
+from spagree.tally.coded import UNKNOWN, Coded, coded, coded_in_python, in_order
+from spagree.tally.engines import column_names, explained_faults, row_count, rows
+from spagree.tally.labels import (
+    caution_ids,
+    caution_own_labels,
+    caution_sets,
+    caution_variants,
+    names_of_items,
+    users_of_labels,
+)
 from spagree.tally.policies import Clean, Policies, apply_policies, drop_missing
-from spagree.tally.set_labels import caution_sets
-from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, commonest_first, refuse_overflow, text
+from spagree.tally.tally import (
+    MOST_ANNOTATIONS_PER_ITEM,
+    NO_VALUE,
+    Cell,
+    Grouped,
+    Pattern,
+    Tally,
+    Votes,
+    commonest_first,
+    refuse_overflow,
+    text,
+)
 from spagree.understood import Caution
+
+if TYPE_CHECKING:
+    pass
 
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
 
@@ -116,8 +149,8 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     else:
         tally = tally_of_codes(codes, left_out)
     refuse_changed(annotations.watched)
-    names = partial(spelling.item_names, clean.frame, tally.items)
-    users = codes.users_of_own_labels if codes is not None else partial(spelling.label_users, clean.frame)
+    names = partial(names_of_items, clean.frame, tally.items)
+    users = codes.users_of_own_labels if codes is not None else partial(users_of_labels, clean.frame)
     cautions = _cautions(tally, totals, names, users, annotations, settled=clean.cautions)
     return Counted(tally, held, cautions if chosen.of_sets or chosen.separator else cautions + caution_sets(totals))
 
@@ -135,10 +168,10 @@ def _cautions(
     return (
         *annotations.cautions,
         *_header_again(tally, annotations.understood.columns),
-        *spelling.caution_variants(labels),
-        *spelling.caution_ids(tally, item_names),
+        *caution_variants(labels),
+        *caution_ids(tally, item_names),
         *settled,
-        *spelling.caution_own_labels(tally, label_users),
+        *caution_own_labels(tally, label_users),
     )
 
 
@@ -280,3 +313,493 @@ def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
     counts = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
     named = {text(annotator): int(size) for annotator, size in counts if annotator is not None}
     return named if named or not counts else None
+
+
+FEW, MOST = 100_000, 20_000_000  # annotations: a few are coded before polars is imported; more than MOST may not fit
+
+
+class CountedFew(NamedTuple):
+    """The tally of a small file, its codes if they were fetched, and where names come from if they are compared."""
+
+    tally: Tally
+    codes: Coded | None
+    item_names: Callable[[int], Collection[str]]
+    label_users: Callable[[], Collection[tuple[Any, ...]]]
+
+
+def counted_few(few: FewRows, left_out: Mapping[str, int]) -> CountedFew | None:
+    """The usable annotations of a small file, counted by their codes, or by hashes if codes are not needed by default.
+
+    None if it has none, or an annotator labelled an item twice.
+    """
+    if few.fetch_hashes is None or few.size <= FEW:
+        fetched = fetched_few(few)
+        if fetched is None:
+            return None
+        codes, rows = fetched
+        tally = tally_of_codes(codes, {**left_out, **_occurring(rows.lacking)})
+        return CountedFew(tally, codes, rows.item_names, codes.users_of_own_labels)
+    progress.stage("fetching annotations")
+    with explained_faults("duckdb"):
+        hashed = few.fetch_hashes()
+    if hashed is None:
+        return None
+    tally = tally_of_hashes(hashed, {**left_out, **_occurring(hashed.lacking)})
+    return CountedFew(tally, None, hashed.item_names, hashed.label_users)
+
+
+def _occurring(lacking: Mapping[str, int]) -> dict[str, int]:
+    return {reason: size for reason, size in lacking.items() if size}
+
+
+def fetched_few(few: FewRows) -> tuple[Coded, CodedRows] | None:
+    """The usable annotations of a small file as codes; None if it has none, or an annotator labelled an item twice."""
+    progress.stage("fetching annotations")
+    with explained_faults("duckdb"):
+        rows = few.fetch()
+    if rows is None or not len(rows.codes[ITEM]):
+        return None
+    nobody = np.full(len(rows.codes[ITEM]), UNKNOWN, dtype=np.int32)
+    item, label, annotator = (rows.codes.get(role, nobody) for role in (ITEM, LABEL, ANNOTATOR))
+    codes = in_order(item, label, annotator, rows.names[LABEL], rows.names.get(ANNOTATOR, ()))
+    return None if _has_repeats(codes) else (codes, rows)
+
+
+def fetched_once(
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], policies: Policies, *, in_full: bool
+) -> Coded | None:
+    """The annotations as codes; None if they should be counted where they are.
+
+    That is so if a policy may change them, an annotator labelled an item twice, they have clusters or groups, or there
+    are too many: a score fetches a few, and with ``in_full`` names and times are fetched with them.
+    """
+    schema = frame.collect_schema()
+    kinds = [schema.get(name) for name in (ITEM, ANNOTATOR, LABEL)]
+    are_plain = all(kind is not None and (kind == nw.String or kind.is_integer()) for kind in kinds)
+    size = sum(labels.values())
+    is_here = frame.implementation.is_duckdb() and 0 < size <= (MOST if in_full else FEW)
+    is_simple = policies == Policies(policies.duplicates) and not {CLUSTER, GROUP} & schema.keys()
+    if not (are_plain and is_here and is_simple):
+        return None
+    progress.stage("fetching annotations")
+    codes = coded(frame) if size > FEW else coded_in_python(frame)
+    return None if _has_repeats(codes) else codes
+
+
+def _has_repeats(codes: Coded) -> bool:
+    """Whether a known annotator annotated an item twice."""
+    key = codes.item.astype(np.int64)
+    key *= len(codes.annotators) + 1
+    key += codes.annotator
+    key = key[codes.annotator != UNKNOWN]
+    key.sort()
+    return bool((key[1:] == key[:-1]).any())
+
+
+def tally_of_codes(codes: Coded, left_out: Mapping[str, int]) -> Tally:
+    """The tally that the engine's passes over items and annotators would give.
+
+    >>> from spagree.read import read
+    >>> codes = coded(read([("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no")]).frame)
+    >>> tally = tally_of_codes(codes, {})
+    >>> tally.cells, tally.annotators
+    ({Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}, {'ann': 2, 'bob': 1})
+    """
+    per_annotator = np.bincount(codes.annotator[codes.annotator != UNKNOWN], minlength=len(codes.annotators)).tolist()
+    annotators = dict(zip(codes.annotators, per_annotator, strict=True)) or None
+    return _Votes(codes.labels, *codes.counts).tally(annotators, left_out)
+
+
+def tally_of_hashes(hashed: HashedRows, left_out: Mapping[str, int]) -> Tally:
+    """The same from hashes."""
+    starts = run_starts(hashed.keys)
+    key, low = hashed.keys[starts], (1 << hashed.bits) - 1
+    label, count = (key & low).astype(np.int32), np.diff(starts, append=len(hashed.keys))
+    return _Votes(hashed.labels, key >> hashed.bits, label, count).tally(hashed.annotators, left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Votes:
+    """How often each item got each label; ``item``, ``label`` and ``count`` are parallel, and sorted."""
+
+    labels: Sequence[str]
+    item: AnyInts
+    label: AnyInts
+    count: Ints
+
+    def tally(self, annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
+        first = run_starts(self.item)
+        n = np.add.reduceat(self.count, first) if len(first) else self.count
+        refuse_overflow(int(n.max(initial=0)))
+        patterns = self._in_python(first) if len(self.labels) > MOST_CLASSES else self._in_words(first)
+        if patterns is not None:
+            return Tally.from_patterns(patterns, annotators, left_out)
+        per_label = np.bincount(self.label, self.count, len(self.labels)).astype(np.int64).tolist()
+        totals = {label: size for label, size in zip(self.labels, per_label, strict=True) if size}
+        totals = dict(sorted(totals.items(), key=lambda pair: (-pair[1], pair[0])))
+        cells, pairable = self._cells(first, n, totals)
+        return Tally(cells, totals, pairable, annotators, dict(left_out), None)
+
+    def _in_words(self, first: Ints) -> dict[Pattern, int] | None:
+        """Items per combination of label counts, packed into words as on an engine; None if there are too many."""
+        last = np.append(first[1:], len(self.item))
+        bits = int(self.count.max(initial=1)).bit_length()
+        words = []
+        for start in range(0, len(self.labels), BITS // bits):
+            place = self.label.astype(np.int64) - start
+            is_here = (place >= 0) & (place < BITS // bits)
+            words.append(np.add.reduceat(np.where(is_here, self.count << (place * bits * is_here), 0), first))
+        order = np.lexsort(words)
+        groups = run_starts(*(word[order] for word in words))
+        if len(groups) > MOST_PATTERNS:
+            return None
+        one = order[groups]  # an item of each combination
+        sizes = (last - first)[one]
+        ends = np.cumsum(sizes)
+        entries = np.arange(int(sizes.sum())) + np.repeat(first[one] - (ends - sizes), sizes)
+        votes = self._named(entries)
+        keys = (tuple(votes[end - size : end]) for end, size in zip(ends.tolist(), sizes.tolist(), strict=True))
+        return dict(zip(keys, np.diff(groups, append=len(order)).tolist(), strict=True))
+
+    def _named(self, entries: Ints | slice) -> list[tuple[str, int]]:
+        """Each label with its count; equal pairs are one object, which is faster to compare."""
+        most = int(self.count.max(initial=0)) + 1
+        pairs = (self.label[entries] * np.int64(most) + self.count[entries]).tolist()
+        by_key = {pair: (self.labels[pair // most], pair % most) for pair in set(pairs)}
+        return [by_key[pair] for pair in pairs]
+
+    def _in_python(self, first: Ints) -> dict[Pattern, int] | None:
+        """The same for more labels than fit into words; None if there are too many annotations, as on an engine."""
+        if self.count.sum() > MOST_ROWS_FETCHED:
+            return None
+        votes, starts = self._named(slice(None)), first.tolist()
+        ends = [*starts[1:], len(votes)]
+        patterns = Counter(tuple(votes[start:end]) for start, end in zip(starts, ends, strict=True))
+        return dict(patterns) if len(patterns) <= MOST_PATTERNS else None
+
+    def _cells(self, first: Ints, n: Ints, totals: Mapping[str, int]) -> tuple[dict[Cell, int], dict[str, int]]:
+        """For more combinations of labels than a tally keeps: the cells, and the labels of pairable items."""
+        import polars
+
+        pairs = self.count * (self.count - 1)
+        agreeing, triples = (np.add.reduceat(values, first) for values in (pairs, pairs * (self.count - 2)))
+        groups = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
+        ordered = groups.len().sort("n", "pairs", "triples", descending=True)
+        cells = {Cell(*cell): items for *cell, items in ordered.iter_rows()}
+        alone = np.bincount(self.label[first[n == 1]], minlength=len(self.labels)).tolist()
+        single = dict(zip(self.labels, alone, strict=True))
+        return cells, {label: size - single[label] for label, size in totals.items() if size > single[label]}
+
+
+MOST_KEPT = 1_000_000  # combinations of cluster, group and labels
+OPTIONS = {CLUSTER: "--cluster", GROUP: "--by"}
+REMEDIES = {
+    CLUSTER: "correct the column, or name another",
+    GROUP: "if the column says who annotated, the breakdowns annotators and pairs show each of them; if it groups "
+    "annotators, name who annotated with --annotator",
+}
+SHOWN = 3
+
+
+def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Mapping[str, str]) -> Grouped | None:
+    """Items by cluster and by group; None if no such column was named. ``named`` maps roles to column names.
+
+    Groups are groups of items if every item is in one group, and groups of annotators otherwise.
+    """
+    columns = [name for name in (CLUSTER, GROUP) if name in column_names(frame)]
+    if not columns:
+        return None
+    # Booleans as text: not every engine can take their minimum.
+    schema = frame.collect_schema()
+    booleans = [name for name in columns if schema[name] == nw.Boolean]
+    plain = frame.with_columns(nw.col(*booleans).cast(nw.String).str.to_lowercase()) if booleans else frame
+    combinations = _combinations(plain, labels, columns, named)
+    several = {name: any(alike.values[2 * place + 1] for alike in combinations) for place, name in enumerate(columns)}
+    if several.get(CLUSTER):
+        raise _in_several(plain, CLUSTER, named)
+    if several.get(GROUP):
+        _refuse_varying(plain, named)
+        columns = [name for name in columns if name != GROUP]
+        combinations = _combinations(plain, _group_labels(plain), columns, named)
+    items: Counter[tuple[str, Votes]] = Counter()
+    for combination in combinations:
+        cluster, votes = _cluster_and_votes(combination, columns)
+        items[cluster, votes] += combination.items if votes else 0
+    return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), _annotators(plain))
+
+
+def _combinations(
+    frame: nw.LazyFrame[Any], keys: Mapping[Any, int], columns: Sequence[str], named: Mapping[str, str]
+) -> list[AlikeItems]:
+    """Items with the same labels, cluster and group; refused if there are more kinds than a tally keeps."""
+    combinations = find_counts(frame, keys, columns, most=MOST_KEPT)
+    if combinations is None:
+        options = " and ".join(f"{OPTIONS[name]} {shown(column)}" for name, column in named.items() if name in OPTIONS)
+        raise DataError(
+            f"{options}: more than {MOST_KEPT:,} combinations with labels, more than a tally keeps; name a column with "
+            "fewer values, or merge rare labels"
+        )
+    return combinations
+
+
+def _cluster_and_votes(combination: AlikeItems, columns: Sequence[str]) -> tuple[str, Votes]:
+    values = dict(zip(columns, map(group_name, combination.values[::2]), strict=True))
+    group = values.get(GROUP, NO_VALUE)
+    votes = [
+        (group_name(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
+        for key, count in combination.counts.items()
+    ]
+    return values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))
+
+
+def group_name(value: Any) -> str:
+    """The name of a cluster or a group; empty if it is missing."""
+    return NO_VALUE if is_missing(value) else text(value)
+
+
+def _group_labels(frame: nw.LazyFrame[Any]) -> dict[tuple[Any, Any], int]:
+    """How often each group gave each label, most common first."""
+    grouped = rows(frame.group_by(GROUP, LABEL).agg(size(frame)))
+    counts = {(group, label): int(count) for group, label, count in grouped}
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
+
+
+def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
+    """Annotations of each annotator, by group."""
+    if not {ANNOTATOR, GROUP} <= set(column_names(frame)):
+        return None
+    counts: dict[str, dict[str, int]] = {}
+    for group, annotator, count in rows(frame.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT))):
+        if not is_missing(annotator):
+            counts.setdefault(group_name(group), {})[text(annotator)] = int(count)
+    return {group: dict(sorted(counts[group].items())) for group in sorted(counts)} or None
+
+
+def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
+    """Refuse a group column that varies within items and within annotators."""
+    if ANNOTATOR not in column_names(frame):
+        raise _in_several(frame, GROUP, named)
+    annotators = per_key(frame.filter(~nw.col(ANNOTATOR).is_null()), [ANNOTATOR], [GROUP])
+    varying = annotators.filter(has_several(GROUP)).select(ANNOTATOR, GROUP, f"{GROUP}_last").sort(ANNOTATOR).head(1)
+    for who, first, last in rows(varying):
+        raise DataError(
+            f"--by {shown(named[GROUP])}: it varies within items and within annotators (annotator {shown(text(who))} "
+            f"has {_both(first, last)}); name a column that belongs to items, such as a language, or to annotators, "
+            "such as their experience"
+        )
+
+
+def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -> DataError:
+    """The error for items that have several values, with the first of them."""
+    grouped = per_key(frame, [ITEM], [name]).filter(has_several(name))
+    total = row_count(grouped)
+    shown_rows = rows(grouped.select(ITEM, name, f"{name}_last").sort(ITEM).head(SHOWN))
+    examples = "; ".join(f"item {shown(text(item))} in {_both(first, last)}" for item, first, last in shown_rows)
+    what = "clusters" if name == CLUSTER else "groups"
+    return DataError(
+        f"{OPTIONS[name]} {shown(named[name])}: {total:,} {'item is' if total == 1 else 'items are'} in several {what} "
+        f"({examples}), and an item belongs to one; {REMEDIES[name]}"
+    )
+
+
+def _both(first: Any, last: Any) -> str:
+    return f"{shown(text(first))} and {shown(text(last)) if last != first else 'no value'}"
+
+
+MOST_PATTERNS = 300_000
+MOST_CLASSES = 40
+# Classes per word: ten leave six bits each, enough for most data; two leave 31, more than an item may have.
+NARROW, WIDE = 10, 2
+BITS = 62  # of a signed 64-bit word: the sign and one bit to detect overflow stay free
+OVERFLOWN = 1 << BITS  # all label bits are 0, which no item has
+MOST_ROWS_FETCHED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Packing:
+    """Which bits of which word hold the count of each label."""
+
+    labels: Sequence[Any]
+    classes_per_word: int
+
+    @property
+    def words(self) -> int:
+        return -(-len(self.labels) // self.classes_per_word)
+
+    @property
+    def bits(self) -> int:
+        return BITS // -(-len(self.labels) // self.words)
+
+    def chunks(self) -> list[Sequence[Any]]:
+        """The labels of each word."""
+        size = BITS // self.bits
+        return [self.labels[start : start + size] for start in range(0, len(self.labels), size)]
+
+    def unpack(self, words: Ints) -> tuple[list[dict[Any, int]], Ints]:
+        """The count of each label that occurs, and the sum of all counts, for each row of words."""
+        bits, chunks = self.bits, self.chunks()
+        columns = [words[:, word] >> (bits * place) for word, chunk in enumerate(chunks) for place in range(len(chunk))]
+        counts = np.column_stack(columns) & ((1 << bits) - 1)
+        row, label = np.nonzero(counts)
+        votes = list(zip(map(self.labels.__getitem__, label.tolist()), counts[row, label].tolist(), strict=True))
+        ends = np.searchsorted(row, np.arange(len(words)), side="right").tolist()
+        by_row = [dict(votes[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+        return by_row, counts.sum(axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeItems:
+    """Items with the same counts and the same values in the item columns."""
+
+    values: tuple[Any, ...]
+    """For each of these columns, the value and whether items have several."""
+    counts: Mapping[Any, int]
+    items: int
+
+
+def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
+    """Items per combination of label counts, or None if there are too many combinations to store."""
+    groups = find_counts(frame, labels, most=MOST_PATTERNS)
+    if groups is None:
+        return None
+    total: Counter[Pattern] = Counter()
+    names = {label: text(label) for label in labels}
+    for group in groups:
+        total[tuple(sorted((names[label], count) for label, count in group.counts.items()))] += group.items
+    del total[()]  # rows of zeros: items without annotations
+    return dict(total) if len(total) <= MOST_PATTERNS else None
+
+
+def find_counts(
+    frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str] = (), *, most: int
+) -> list[AlikeItems] | None:
+    """Items with the same count of every key, in one pass; None if there are too many distinct ones.
+
+    A key is a label, or a pair of group and label. ``of_items`` are columns with one value per item.
+    """
+    for classes_per_word in (NARROW, WIDE) if 0 < len(keys) <= MOST_CLASSES else ():
+        packing = _Packing(list(keys), classes_per_word)
+        # Precomputed counts must fit their bits; the sums of single rows are checked afterwards.
+        fits = COUNT not in column_names(frame) or max(keys.values()) < 1 << packing.bits
+        packed = _packed_rows(frame, packing, of_items, most) if fits else None
+        if packed is None:
+            continue
+        if len(packed) > most:
+            return None
+        width = 2 * len(of_items)
+        words = [[int(word) for word in row[width + 1 : -1]] for row in packed]
+        counts, sizes = packing.unpack(np.array(words, dtype=np.int64).reshape(-1, packing.words))
+        # A counter that overflows its bits carries into the next, so the digits no longer add up.
+        if [int(row[width]) for row in packed] == sizes.tolist():
+            return [
+                AlikeItems(tuple(row[:width]), votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)
+            ]
+    return _counts_in_python(frame, keys, of_items)
+
+
+def _packed_rows(
+    frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str], most: int
+) -> list[tuple[Any, ...]] | None:
+    """The rows of the packed pass; None on an engine that refuses sums beyond 64 bits."""
+    try:
+        return rows(_packed(frame, packing, of_items).head(most + 1))
+    except FileError as error:
+        if "overflow" in str(error.__cause__).lower():
+            return None
+        raise
+
+
+def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
+    """How many annotations a group of rows holds: the number of rows, or the sum of their counts."""
+    return nw.col(COUNT).sum() if COUNT in column_names(frame) else nw.len().alias(COUNT)
+
+
+def _packed(frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:
+    """(item columns…, n, words…, items): items with the same counts."""
+    names = [f"word{place}" for place in range(packing.words)]
+    has_counts = COUNT in column_names(frame)
+    columns = [
+        _word(labels, packing.bits, has_counts).alias(name)
+        for name, labels in zip(names, packing.chunks(), strict=True)
+    ]
+    sums = (size(frame).alias("n"), *(nw.col(name).sum() for name in names))
+    grouped = per_key(frame.with_columns(*columns), [ITEM], of_items, *sums)
+    # Some engines widen a sum beyond 64 bits.
+    whole = grouped.with_columns(
+        nw.col("n").cast(nw.Int64), nw.col(*names).clip(upper_bound=OVERFLOWN).cast(nw.Int64), *_several(of_items)
+    )
+    values = [name for column in of_items for name in (column, f"{column}_several")]
+    return whole.group_by(*values, "n", *names).agg(nw.len().alias("items"))
+
+
+def per_key(frame: nw.LazyFrame[Any], keys: Sequence[str], columns: Sequence[str], *sums: nw.Expr) -> nw.LazyFrame[Any]:
+    """Sums per key, with the minimum and maximum of each column, and the number of rows without a value."""
+    values = [end for name in columns for end in (nw.col(name).min(), nw.col(name).max().alias(f"{name}_last"))]
+    lacking = [nw.col(f"{name}_none").sum() for name in columns]
+    missing = [nw.col(name).is_null().cast(nw.Int64).alias(f"{name}_none") for name in columns]
+    return (frame.with_columns(*missing) if columns else frame).group_by(*keys).agg(*sums, *values, *lacking)
+
+
+def _several(columns: Sequence[str]) -> list[nw.Expr]:
+    """1 if an item has several values in a column; a value in some rows and none in others counts as several."""
+    return [
+        nw.when(has_several(name)).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"{name}_several") for name in columns
+    ]
+
+
+def has_several(name: str) -> nw.Expr:
+    """Whether a key has several values in a column."""
+    differ = (nw.col(name) != nw.col(f"{name}_last")) | (nw.col(f"{name}_none") > 0)
+    return ~nw.col(name).is_null() & differ
+
+
+def _word(keys: Sequence[Any], bits: int, has_counts: bool) -> nw.Expr:
+    """1 in the bits of the row's label; 0 when the label belongs to another word."""
+    chosen = nw.lit(0, nw.Int64)
+    for place, key in reversed(list(enumerate(keys))):
+        unit = nw.lit(1 << (bits * place), nw.Int64)
+        chosen = nw.when(_is(key)).then(unit).otherwise(chosen)
+    return chosen * nw.col(COUNT) if has_counts else chosen
+
+
+def _is(key: Any) -> nw.Expr:
+    """Whether a row has this label, or this pair of group and label."""
+    if not isinstance(key, tuple):
+        return nw.col(LABEL) == nw.lit(key)
+    group, label = key
+    in_group = nw.col(GROUP).is_null() if group is None else nw.col(GROUP) == nw.lit(group)
+    return in_group & (nw.col(LABEL) == nw.lit(label))
+
+
+def _counts_in_python(
+    frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str]
+) -> list[AlikeItems] | None:
+    """For many labels, or many annotations per item: counted in Python, if there are few enough rows to fetch."""
+    if sum(keys.values()) > MOST_ROWS_FETCHED and COUNT not in column_names(frame):
+        return None
+    by_group = any(isinstance(key, tuple) for key in keys)
+    columns = [GROUP, LABEL] if by_group else [LABEL]
+    grouped = per_key(frame, [ITEM, *columns], of_items, size(frame))
+    values = [name for column in of_items for name in (column, f"{column}_last", f"{column}_several")]
+    marked = grouped.with_columns(*_several(of_items)) if of_items else grouped
+    fetched = rows(marked.select(ITEM, *columns, COUNT, *values).head(MOST_ROWS_FETCHED + 1))
+    return _items_in_python(fetched, len(columns)) if len(fetched) <= MOST_ROWS_FETCHED else None
+
+
+def _items_in_python(fetched: Sequence[tuple[Any, ...]], width: int) -> list[AlikeItems]:
+    """One entry per item, with the values of its columns and whether they differ between its rows."""
+    counts: dict[Any, dict[Any, int]] = {}
+    values: dict[Any, list[set[Any]]] = {}
+    for item, *row in fetched:
+        key, count, about = row[:width], int(row[width]), row[width + 1 :]
+        if count:
+            counts.setdefault(item, {})[tuple(key) if width > 1 else key[0]] = count
+        seen = values.setdefault(item, [set() for _ in range(len(about) // 3)])
+        for place in range(len(seen)):
+            first, last, several = about[3 * place : 3 * place + 3]
+            seen[place] |= {first, last} | ({None} if several and first == last else set())
+
+    def first_and_several(item: Any) -> tuple[Any, ...]:
+        return tuple(value for seen in values[item] for value in (next(iter(seen), None), int(len(seen) > 1)))
+
+    return [AlikeItems(first_and_several(item), votes, 1) for item, votes in counts.items()]

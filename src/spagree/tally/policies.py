@@ -16,8 +16,7 @@ from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
 from spagree.tally.engines import column_names, engine_of, repeat_candidates, row_count, rows
-from spagree.tally.set_labels import join_sets, keep_each, split_labels
-from spagree.tally.spelling import canonical, normalized, renamed_counts
+from spagree.tally.labels import canonical, join_sets, keep_each, normalized, renamed_counts, split_labels
 from spagree.tally.tally import text
 from spagree.understood import Caution
 

@@ -22,9 +22,8 @@ from examples import examples
 from spagree.read import read
 from spagree.read.annotations import HashedRows
 from spagree.read.files import hash_codes, small_parquet
-from spagree.tally import coded_count, spelling
 from spagree.tally import count as counting
-from spagree.tally.engines import duckdb_engine
+from spagree.tally import engines, labels
 
 COLUMNS = ("item", "annotator", "label")
 ROWS = [("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "yes"), ("q2", "bob", "yes"), ("q3", "cyd", "no")]
@@ -152,13 +151,13 @@ def test_of_many_items_the_same_sample_is_compared_by_spelling(items: int, tmp_p
 def test_on_duckdb_only_the_first_rows_are_compared_by_spelling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (spelling, counting):
+    for module in (labels, counting):
         monkeypatch.setattr(module, "MOST_COMPARED", 25)
     rows = [(f"q{row}", f"w{row % 7}", "yes") for row in range(90)] + [(f"Q{row} ", "x", "no") for row in range(10)]
     path = saved(tmp_path, [*rows, ("q0", "y", "yes")])
     assert outcome(path) == outcome(path, engine="duckdb")
     for most, expected in ((90, []), (100, ["item_variants"])):
-        monkeypatch.setattr(duckdb_engine, "ROWS_LOOKED_AT", most)
+        monkeypatch.setattr(engines, "ROWS_LOOKED_AT", most)
         assert [each.code for each in counting.count(read(path, engine="duckdb")).cautions] == expected
 
 
@@ -227,7 +226,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[HashedRows | None]:
         return fetched[-1]
 
     monkeypatch.setattr(hash_codes, "hashed_rows", noted)
-    monkeypatch.setattr(coded_count, "FEW", 0)
+    monkeypatch.setattr(counting, "FEW", 0)
     return fetched
 
 

@@ -142,7 +142,7 @@ def _incomplete(place: str, annotation: Any) -> DataError:
     return DataError(f"{place}: should be an object, found {shown(as_text(annotation))}; export all fields")
 
 
-def _annotation(  # noqa: PLR0917 - called for each annotation: by name it takes a tenth longer
+def _annotation(
     place: str,
     item: str,
     text: str | None,
@@ -192,7 +192,7 @@ def _number(text: Any) -> int:
     return int(text) if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()) else 0
 
 
-def _row_response(  # noqa: PLR0917 - called for each annotation, as above
+def _row_response(
     place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str], seen: Seen
 ) -> Response:
     """A row of JSON-MIN, CSV or TSV, which omit skipped annotations and do not mark status or ground truth."""

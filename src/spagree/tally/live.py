@@ -2,32 +2,150 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import inf, isnan
+from datetime import datetime
+from math import inf, isfinite, isnan, nan
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spagree.errors import DataError, DuplicateError
-from spagree.grouping import Codes
+from spagree.errors import DataError, DuplicateError, count
+from spagree.grouping import Codes, Ints, run_starts
 from spagree.late import nw
+from spagree.moments import unix_seconds
 from spagree.options import DuplicatePolicy
-from spagree.read.annotations import CLUSTER, is_missing
-from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
-from spagree.tally.count import Counted, HeldAnnotations
+from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, LABEL, TEXT, TIME, is_missing
+from spagree.tally.coded import UNKNOWN, code_items, code_names
+from spagree.tally.count import MOST_PATTERNS, Counted, HeldAnnotations
 from spagree.tally.engines import to_polars
-from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
-from spagree.tally.patterns import MOST_PATTERNS, PatternCounts
+from spagree.tally.labels import caution_variants
 from spagree.tally.policies import Policies
-from spagree.tally.spelling import caution_variants
-from spagree.tally.tally import Tally, refuse_overflow
+from spagree.tally.tally import NO_VALUE, Grouped, Pattern, Tally, Votes, refuse_overflow, text
 from spagree.tally.tally import text as text_of
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
+
+EMPTY = 0  # the number of the pattern of an item without annotations
+
+
+class PatternCounts:
+    """Every item has a pattern, and equal patterns are stored once; an annotation moves its item to another pattern.
+
+    >>> counts = PatternCounts()
+    >>> for label in ("yes", "no", "yes"):
+    ...     counts.move(0, label, +1)
+    >>> counts.items()
+    {(('no', 1), ('yes', 2)): 1}
+    >>> counts.move(0, "no", -1)
+    >>> counts.items()
+    {(('yes', 2),): 1}
+    """
+
+    def __init__(self) -> None:
+        self._of_item = array("i")
+        self._patterns: list[Pattern] = [()]
+        self._sizes: list[int] = [0]
+        self._numbers: dict[Pattern, int] = {(): EMPTY}
+        self._free: list[int] = []
+
+    def move(self, item: int, label: str, step: int) -> None:
+        """Count one more annotation of the item, or with ``step`` −1 one less."""
+        self._of_item.extend([EMPTY] * (item + 1 - len(self._of_item)))
+        counts = dict(self._pattern(item))
+        counts[label] = counts.get(label, 0) + step
+        if not counts[label]:
+            del counts[label]
+        self._leave(self._of_item[item])
+        self._of_item[item] = number = self._number(pattern(counts))
+        self._sizes[number] += 1
+
+    def annotations_of(self, item: int) -> int:
+        """How many annotations of the item are counted."""
+        return sum(count for _, count in self._pattern(item))
+
+    def items(self) -> dict[Pattern, int]:
+        """The number of items with each pattern that occurs."""
+        return {self._patterns[number]: self._sizes[number] for number in self._numbers.values() if number != EMPTY}
+
+    def of_items(self) -> Iterator[tuple[int, Pattern]]:
+        """Every annotated item with its pattern."""
+        return ((item, self._patterns[number]) for item, number in enumerate(self._of_item) if number != EMPTY)
+
+    def _pattern(self, item: int) -> Pattern:
+        return self._patterns[self._of_item[item]] if 0 <= item < len(self._of_item) else ()
+
+    @classmethod
+    def of(cls, item: NDArray[np.int32], label: NDArray[np.int32], labels: Sequence[str], items: int) -> PatternCounts:
+        """From coded annotations, in one pass over arrays; Python handles each pattern once."""
+        counts = cls()
+        key, count = np.unique(item.astype(np.int64) * max(1, len(labels)) + label, return_counts=True)
+        entry_item, entry_label = np.divmod(key, max(1, len(labels)))
+        of_item = np.full(items, EMPTY, dtype=np.int32)
+        for chosen, place in _same_patterns(entry_item, entry_label, count):
+            votes = zip(entry_label[place].tolist(), count[place].tolist(), strict=True)
+            number = counts._number(tuple(sorted((labels[code], times) for code, times in votes)))
+            counts._sizes[number] = len(chosen)
+            of_item[chosen] = number
+        counts._of_item.frombytes(of_item.tobytes())
+        return counts
+
+    def _number(self, votes: Pattern) -> int:
+        """The number of a pattern; a new pattern gets a free number."""
+        number = self._numbers.get(votes)
+        if number is not None:
+            return number
+        if not self._free:
+            self._free.append(len(self._patterns))
+            self._patterns.append(())
+            self._sizes.append(0)
+        number = self._free.pop()
+        self._numbers[votes], self._patterns[number] = number, votes
+        return number
+
+    def _leave(self, number: int) -> None:
+        """Remove one item from this pattern; forget the pattern if none is left."""
+        if number == EMPTY:
+            return
+        self._sizes[number] -= 1
+        if not self._sizes[number]:
+            del self._numbers[self._patterns[number]]
+            self._patterns[number] = ()
+            self._free.append(number)
+
+
+def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints, slice]]:
+    """For each pattern: its items, and the entries of one of them.
+
+    Entries are sorted by item. Items with equally many labels are compared one label at a time.
+    """
+    starts = run_starts(item)
+    sizes = np.diff(starts, append=len(item))
+    vote = np.unique(label * (int(count.max(initial=0)) + 1) + count, return_inverse=True)[1]
+    for size in np.unique(sizes).tolist():
+        first = starts[sizes == size]
+        same = np.zeros(len(first), dtype=np.int64)
+        for place in range(size):
+            same = np.unique(same * (len(item) + 1) + vote[first + place], return_inverse=True)[1]
+        order = np.argsort(same, kind="stable")
+        for chosen in np.split(order, np.flatnonzero(np.diff(same[order])) + 1):
+            start = int(first[chosen[0]])
+            yield item[first[chosen]], slice(start, start + size)
+
+
+def pattern(counts: Mapping[Any, int]) -> Pattern:
+    """The labels of an item with their counts, sorted.
+
+    >>> pattern({"yes": 2, "no": 1})
+    (('no', 1), ('yes', 2))
+    """
+    return tuple(sorted((text(label), count) for label, count in counts.items()))
+
 
 MISSING_LABEL, MISSING_ITEM, REPEATED = "missing_label", "missing_item", "repeated"
 
@@ -377,3 +495,208 @@ def _no_such_annotation(item: Hashable, annotator: Hashable, key: Hashable, reme
 
 
 LiveTally = State
+
+
+Moment = float | datetime | str | None
+"""Seconds since 1970, a datetime or ISO 8601; UTC where it names no zone."""
+
+
+class Annotation(NamedTuple):
+    """One annotation in codes; −1 for a missing value, NaN for an unknown time."""
+
+    item: int
+    annotator: int
+    label: int
+    time: float = nan
+    text: int = UNKNOWN
+
+    @property
+    def pair(self) -> int | None:
+        """Item and annotator as one number; None if the annotator is unknown."""
+        return self.item << 32 | self.annotator if self.annotator >= 0 else None
+
+
+class Names:
+    """Texts and their integer codes."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.by_code = list(names)
+        self._codes = {name: code for code, name in enumerate(self.by_code)}
+
+    def code(self, value: object) -> int:
+        """The code of a value, new or not; −1 for a missing one."""
+        if is_missing(value):
+            return UNKNOWN
+        name = text(value)
+        code = self._codes.setdefault(name, len(self.by_code))
+        if code == len(self.by_code):
+            self.by_code.append(name)
+        return code
+
+    def name(self, code: int) -> str | None:
+        """The text of a code; None for a missing one."""
+        return self.by_code[code] if code >= 0 else None
+
+
+class AnnotationRows:
+    """Parallel columns with one row per annotation, found by its key or by item and annotator.
+
+    >>> rows = AnnotationRows()
+    >>> row = rows.append(rows.code("q1", "ann", "yes", time=60), key=None)
+    >>> rows.find(rows.code("q1", "ann", None), key=None), rows.names(row), rows.at(row).time
+    (0, ('q1', 'ann', 'yes'), 60.0)
+    """
+
+    def __init__(self) -> None:
+        self.items, self.annotators, self.labels, self.texts = Names(), Names(), Names(), Names()
+        self.item, self.annotator, self.label, self.text = array("i"), array("i"), array("i"), array("i")
+        self.time, self.arrival = array("d"), array("q")
+        self._keys: list[Hashable] = []
+        self._free: list[int] = []
+        self._by_key: dict[Hashable, int] = {}
+        self._by_pair: dict[int | None, int] = {}
+        self._arrived = 0
+
+    def __len__(self) -> int:
+        """Number of annotations."""
+        return len(self._keys) - len(self._free)
+
+    @property
+    def places(self) -> int:
+        """Number of rows, including those of removed annotations."""
+        return len(self._keys)
+
+    def code(
+        self, item: Hashable, annotator: Hashable, label: Hashable, time: Moment = None, words: str | None = None
+    ) -> Annotation:
+        """An annotation in codes; it has no row yet."""
+        try:
+            hash((item, annotator, label))
+        except TypeError as error:
+            raise DataError(f"a label or id cannot be compared ({error}); convert it to a string first") from None
+        when = seconds(time)  # first: it may be refused
+        codes = self.items.code(item), self.annotators.code(annotator), self.labels.code(label)
+        return Annotation(*codes, when, self.texts.code(words))
+
+    def find(self, annotation: Annotation, key: Hashable) -> int | None:
+        """The row of an annotation: by its key, or for annotations without a key by item and annotator."""
+        return self._by_pair.get(annotation.pair) if key is None else self._by_key.get(key)
+
+    def at(self, row: int) -> Annotation:
+        """The annotation in a row."""
+        return Annotation(self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row])
+
+    def names(self, row: int) -> tuple[str | None, str | None, str | None]:
+        """The names of item, annotator and label in a row."""
+        item, annotator, label, *_ = self.at(row)
+        return self.items.name(item), self.annotators.name(annotator), self.labels.name(label)
+
+    def append(self, annotation: Annotation, key: Hashable) -> int:
+        """Add an annotation in a new row and return the row."""
+        if not self._free:
+            self._free.append(len(self._keys))
+            self._keys.append(None)
+            for column in (self.item, self.annotator, self.label, self.text, self.time, self.arrival):
+                column.append(0)
+        row = self._free.pop()
+        self._arrived += 1
+        self._keys[row], self.arrival[row] = key, self._arrived
+        if key is not None:
+            self._by_key[key] = row
+        elif annotation.pair is not None:
+            self._by_pair[annotation.pair] = row
+        self.write(row, annotation)
+        return row
+
+    def write(self, row: int, annotation: Annotation) -> None:
+        """Overwrite the annotation in this row."""
+        self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row] = annotation
+
+    def drop(self, row: int) -> None:
+        """Remove the annotation in this row."""
+        if self._keys[row] is None:
+            self._by_pair.pop(self.at(row).pair, None)
+        else:
+            del self._by_key[self._keys[row]]
+        self._keys[row] = None
+        self._free.append(row)
+
+    @classmethod
+    def of(cls, table: polars.DataFrame, keys: Sequence[Hashable] | None) -> AnnotationRows:
+        """The rows of a table, in their order."""
+        size = table.height
+        if keys is not None and not len(keys) == len(set(keys)) == size:
+            raise DataError(f"{len(keys):,} keys for {size:,} annotations; each annotation needs its own key")
+        rows = cls()
+        item, items = code_items(table[ITEM])
+        rows.items = Names([text(item) for item in items.to_list()])
+        rows.item.frombytes(item.tobytes())
+        for name, column in ((ANNOTATOR, rows.annotator), (LABEL, rows.label), (TEXT, rows.text)):
+            codes, names = code_names(table[name]) if name in table.columns else (np.full(size, UNKNOWN, np.int32), [])
+            column.frombytes(codes.astype(np.int32).tobytes())
+            setattr(rows, f"{name}s", Names(names))
+        rows.time.frombytes((_seconds(table[TIME]) if TIME in table.columns else np.full(size, nan)).tobytes())
+        rows.arrival.frombytes(np.arange(1, size + 1, dtype=np.int64).tobytes())
+        rows._arrived = size
+        rows._keys = [None] * size if keys is None else list(keys)
+        if keys is not None:
+            rows._by_key = {key: row for row, key in enumerate(keys)}
+            return rows
+        named = np.flatnonzero(np.array(rows.annotator) >= 0)
+        pairs = np.array(rows.item, dtype=np.int64)[named] << 32 | np.array(rows.annotator)[named]
+        rows._by_pair = dict(zip(pairs.tolist(), named.tolist(), strict=True))
+        repeats = len(named) - len(rows._by_pair)
+        if repeats:
+            raise DuplicateError(
+                f"{count(repeats, 'row repeats', 'rows repeat')} an item and annotator; give each row a key"
+            )
+        return rows
+
+    def frame(self, chosen: NDArray[np.int64]) -> polars.DataFrame:
+        """The chosen annotations: ``item, annotator, label``, plus ``time`` and ``text`` if any has one."""
+        import polars
+
+        named = {
+            ITEM: (self.items, self.item),
+            ANNOTATOR: (self.annotators, self.annotator),
+            LABEL: (self.labels, self.label),
+            TEXT: (self.texts, self.text),
+        }
+        columns = []
+        for name, (names, column) in named.items():
+            codes = np.array(column)[chosen]
+            texts = polars.Series(name, [*names.by_code, None], dtype=polars.String)
+            columns.append(texts.gather(np.where(codes >= 0, codes, len(names.by_code))))
+        columns.insert(3, polars.Series(TIME, np.array(self.time)[chosen], dtype=polars.Float64).fill_nan(None))
+        return polars.DataFrame([column for column in columns if column.name not in (TIME, TEXT) or column.count()])
+
+
+def seconds(time: Moment) -> float:
+    """Seconds since 1970; NaN for an unknown time.
+
+    >>> seconds(60), seconds("1970-01-01T00:01Z"), seconds(None)
+    (60.0, 60.0, nan)
+    """
+    if is_missing(time) or time is None:
+        return nan
+    try:
+        when = datetime.fromisoformat(time) if isinstance(time, str) else time
+        if isinstance(when, datetime):
+            return unix_seconds(when)
+        number = float(when)
+    except (TypeError, ValueError):
+        number = nan
+    if not isfinite(number):
+        raise DataError(f"time {time!r}: neither a number (unix seconds) nor a datetime or ISO 8601 text; correct it")
+    return number
+
+
+def _seconds(times: polars.Series) -> NDArray[np.float64]:
+    """The same for a column; text values one at a time."""
+    import polars
+
+    if times.dtype == polars.String:
+        return np.array([seconds(time) for time in times.to_list()], dtype=np.float64)
+    if times.dtype.is_temporal():
+        times = times.cast(polars.Datetime("us")).dt.epoch("us") / 1e6
+    return times.cast(polars.Float64).fill_null(nan).to_numpy()
