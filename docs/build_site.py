@@ -14,8 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 STAGE = ROOT / "build" / "docs"
-BESIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
-BESIDE |= {"CODE_OF_CONDUCT.md": "conduct.md"}
+BESIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 BESIDE |= {"benchmarks/RESULTS.md": "benchmarks/results.md", "benchmarks/STUDIES.md": "benchmarks/studies.md"}
 
 
