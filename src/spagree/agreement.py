@@ -256,7 +256,7 @@ class Agreement:
         >>> came.done, came.assigned, came.short_items
         (3, 6, (('q2', 3, 1), ('q1', 3, 2)))
         """
-        from spagree.assignment.lists import read_assignment
+        from spagree.assignment.files import read_assignment
         from spagree.assignment.returned import annotated_pairs, check_returned
 
         frame = self.measurement.annotations

@@ -50,7 +50,7 @@ def assign(
     """
     from spagree.assignment import assign as draw
     from spagree.assignment import save, write_tasks
-    from spagree.assignment.lists import read_list
+    from spagree.assignment.files import read_list
     from spagree.present.designs import design_rows, explain
     from spagree.write import refuse_existing
 
@@ -80,8 +80,7 @@ def assign(
 
 def _people(people: str, limit: int | None, can: str | None) -> list[Person]:
     """A number, names with commas, or a file with annotator[, limit][, skills]."""
-    from spagree.assignment.augment import Person
-    from spagree.assignment.design import numbered
+    from spagree.assignment.design import Person, numbered
 
     if people.isdecimal():
         names: list[str] = numbered(int(people))
@@ -95,8 +94,8 @@ def _people(people: str, limit: int | None, can: str | None) -> list[Person]:
 
 
 def _people_file(path: str, limit: int | None, can: str | None) -> list[Person]:
-    from spagree.assignment.augment import Person
-    from spagree.assignment.lists import read_list
+    from spagree.assignment.design import Person
+    from spagree.assignment.files import read_list
 
     people = []
     for name, row in read_list(path, "annotator").rows.items():
@@ -127,7 +126,7 @@ def _annotated(source: str) -> list[tuple[str, str]]:
 
 def _still_open(path: str | None, done: Sequence[tuple[str, str]], people: Sequence[Person]) -> list[tuple[str, str]]:
     """What an earlier assignment still expects of the people who are here."""
-    from spagree.assignment.lists import read_assignment
+    from spagree.assignment.files import read_assignment
 
     if path is None:
         return []
