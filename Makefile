@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test system lint check bench coverage-study annotator-coverage-study mutation clean kappa-study study-figures
+.PHONY: demo test system lint check bench mutation clean
 
 # $(call install,PYTHON,WHAT): the versions that were tested; where one cannot be had, say so and take what is allowed.
 LOCK := constraints.txt
@@ -95,30 +95,27 @@ fuzz: $(READY)
 	FUZZ=50 $(BIN)/python -m pytest $(WORKERS) tests/fuzz tests/read/files/test_read_laws.py tests/read/files/test_read_hostile_files.py tests/read/tools/test_tools_laws.py
 
 bench: $(READY)
-	$(BIN)/python benchmarks/core.py
-	$(BIN)/python benchmarks/studies.py
+	$(BIN)/python -m benchmarks core
+	$(BIN)/python -m benchmarks paper
 
-# The live monitor: speed; false alarms and delays; many more kills and random requests than the tests run.
-.PHONY: bench-monitor watching-study test-monitor
+# The live monitor: speed; many more kills and random requests than the tests run.
+.PHONY: bench-monitor test-monitor
 bench-monitor: $(READY)
-	$(BIN)/python benchmarks/monitor.py
-
-watching-study: $(READY)
-	$(BIN)/python benchmarks/watching.py
+	$(BIN)/python -m benchmarks monitor
 
 test-monitor: $(READY)
 	SPAGREE_KILLS=100 SPAGREE_FUZZ=2000 SPAGREE_FSYNC=on $(BIN)/python -m pytest tests/monitor
 
-# Hours, gigabytes and a quiet machine; docs/scale has the results. Options: python benchmarks/scale.py --help
+# Hours, gigabytes and a quiet machine; docs/scale has the results. Options: python -m benchmarks scale --help
 .PHONY: bench-scale bench-peers bench-billion
 bench-scale: $(READY)
-	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python -m benchmarks scale
 
 bench-peers: $(READY) .venv-peers/.ready
-	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python -m benchmarks peers
 
 bench-billion: $(READY)
-	$(BIN)/python benchmarks/billion.py
+	$(BIN)/python -m benchmarks billion
 
 .venv-peers/.ready: pyproject.toml
 	$(PYTHON) -m venv $(@D)
@@ -126,42 +123,10 @@ bench-billion: $(READY)
 	$(@D)/bin/python -m pip install --quiet --group peers
 	touch $@
 
-coverage-study: $(READY)
-	$(BIN)/python benchmarks/interval_coverage.py
-
-annotator-coverage-study: $(READY)
-	$(BIN)/python benchmarks/annotator_coverage.py
-
-kappa-study: $(READY)
-	$(BIN)/python benchmarks/kappa_study.py
-
-# People named wrongly and rightly; kappas where classes are rare, and on other generators. Then, on real sets in the
-# folder DATA (CSV with the columns item, annotator, label): the default weights, and teams out of larger groups.
-.PHONY: naming-study rare-study real-data-studies cluster-study
-cluster-study: $(READY)
-	$(BIN)/python benchmarks/cluster_coverage.py --rounds 200
-
-DATA ?= data
-real-data-studies: $(READY)
-	$(BIN)/python benchmarks/default_weights.py $(DATA)
-	$(BIN)/python benchmarks/teams.py $(DATA)
-
-naming-study: $(READY)
-	$(BIN)/python benchmarks/naming.py
-
-# Intervals on generators that no other study has.
-.PHONY: audit-study
-audit-study: $(READY)
-	$(BIN)/python benchmarks/audit.py
-	$(BIN)/python benchmarks/audit_people.py
-
-rare-study: $(READY)
-	$(BIN)/python benchmarks/rare_and_uneven.py
-	$(BIN)/python benchmarks/kappa_validation.py
-
-# Figures of the three studies, from their CSV files.
-study-figures: $(READY)
-	$(BIN)/python benchmarks/study_figures.py
+# A study by name, for example `make study NAME=intervals`; `python -m benchmarks --help` lists them.
+.PHONY: study
+study: $(READY)
+	$(BIN)/python -m benchmarks $(NAME)
 
 # The pages and pictures of docs/report.md.
 .PHONY: example-reports

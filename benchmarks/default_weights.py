@@ -131,5 +131,9 @@ all rows are in [default-weights.csv](default-weights.csv). [The decision](../de
 """
 
 
-if __name__ == "__main__":
+def main() -> None:
     run("default-weights", __doc__, study, report, rounds=200)
+
+
+if __name__ == "__main__":
+    main()
