@@ -22,7 +22,6 @@ from spagree.estimate.item_groups import exact_mean, item_groups, total
 from spagree.estimate.uncertainty import (
     check_level,
     effective_items,
-    jackknife_error,
     standard_error,
     steadied,
     undefined,
@@ -101,12 +100,6 @@ def test_many_items_speak_for_themselves() -> None:
     implied = found.value * (1 - found.value) * relative_variance(4, found.value) / 30_000
     assert implied > found.stderr**2
     assert error**2 == pytest.approx(found.stderr**2 + 0.001 * (implied - found.stderr**2), rel=1e-12)
-
-
-def test_items_of_equal_weight_have_the_same_error_with_one_left_out() -> None:
-    groups = item_groups(tally_of(parse("aa ab bb ab ac")))
-    weights = np.ones(len(groups.n))
-    assert jackknife_error(0.4, groups, weights) == pytest.approx(standard_error(0.4, groups, weights), rel=1e-14)
 
 
 @pytest.mark.parametrize(("heavy", "wider"), [(3, 1.6), (12, 1.0)])
