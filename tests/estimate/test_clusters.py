@@ -41,6 +41,7 @@ def documents(seed: int, clusters: int = 6, items: int = 4, labels: str = "xyz")
 
 
 def measured(rows: Rows, **options: Any) -> spagree.Agreement:
+    options.setdefault("interval_for", "items")
     return spagree.measure(pl.DataFrame(rows, schema=COLUMNS, orient="row"), **options)
 
 
@@ -109,9 +110,8 @@ def test_clusters_change_errors_and_no_value(seed: int, metric: str) -> None:
     for name, each in plain.schemes.items():
         assert found.schemes[name].value == pytest.approx(each.value, abs=1e-15)
         assert found.schemes[name].stderr != each.stderr
-    assert {name: each.value for name, each in found.chance.items()} == {
-        name: each.value for name, each in plain.chance.items()
-    }
+    for name, corrected in plain.chance.items():
+        assert found.chance[name].value == pytest.approx(corrected.value, abs=1e-12)
     assert found.missingness.z != plain.missingness.z
     agreement = [dict(each.classes().select("class", "agreement").rows()) for each in (plain, found)]
     assert agreement[1] == pytest.approx(agreement[0])  # their order differs: few clusters come last
@@ -168,8 +168,8 @@ def test_new_annotators_are_added_to_new_clusters() -> None:
     assert None not in (*items, plain.spa.stderr, found.spa.stderr)
     more = float(found.spa.stderr or 0) ** 2 - float(plain.spa.stderr or 0) ** 2
     assert more == pytest.approx(float(items[1] or 0) ** 2 - float(items[0] or 0) ** 2, abs=1e-12)
-    assert found.intervals() == measured(rows, cluster="doc").intervals()
-    assert found.intervals()["annotators"] == found.spa
+    assert found.spa.intervals == measured(rows, cluster="doc").spa.intervals
+    assert found.spa.intervals["annotators"].stderr == found.spa.stderr
 
 
 # Coefficients --------------------------------------------------------------------------------
@@ -308,8 +308,11 @@ def test_parts_merge_to_the_whole_and_are_saved_with_their_clusters(tmp_path: An
     for number, part in enumerate(parts):
         spagree.save(spagree.tally(part, cluster="doc"), tmp_path / f"{number}.json")
     whole = spagree.measure([str(tmp_path / "0.json"), str(tmp_path / "1.json")])
-    assert whole.spa == measured(rows, cluster="doc").spa
-    assert whole.chance == measured(rows, cluster="doc").chance
+    known = measured(rows, cluster="doc")
+    assert whole.spa.intervals["items"] == known.spa.intervals["items"]
+    assert {name: each.intervals["items"] for name, each in whole.chance.items()} == {
+        name: each.intervals["items"] for name, each in known.chance.items()
+    }
 
 
 def test_parts_with_and_without_clusters_do_not_add_up() -> None:
@@ -407,7 +410,7 @@ def test_clusters_are_named_wherever_the_interval_is() -> None:
 def test_clusters_of_broad_tables(layout: str) -> None:
     rows = documents(4, clusters=12)
     frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
-    wanted = spagree.measure(frame.drop("annotator"), cluster="doc").spa
+    wanted = spagree.measure(frame.drop("annotator"), cluster="doc").spa.intervals["items"]
     if layout == "wide":
         broad = frame.pivot("annotator", index=["item", "doc"], values="label")
     elif layout == "counts":
@@ -415,7 +418,8 @@ def test_clusters_of_broad_tables(layout: str) -> None:
     else:
         broad = frame.with_columns((pl.col("label") == each).cast(pl.Int64).alias(each) for each in "xyz").drop("label")
     options = {"annotator": "annotator"} if layout == "one-hot" else {}
-    assert spagree.measure(broad, format=layout, item="item", cluster="doc", **options).spa == wanted
+    found = spagree.measure(broad, format=layout, item="item", cluster="doc", **options).spa
+    assert found.intervals["items"] == wanted
 
 
 def test_a_table_with_items_in_columns_has_no_clusters() -> None:
