@@ -29,8 +29,9 @@ from spagree.estimate.item_groups import item_groups
 from spagree.estimate.models import MARGIN, among_people
 from spagree.estimate.uncertainty import spa_estimate
 from spagree.estimate.weights import weigh
-from spagree.present import charts
-from spagree.present.charts import Axis
+from spagree.present.charts import studies as charts
+from spagree.present.charts.save import save
+from spagree.present.charts.studies import Axis
 from spagree.tally.tally import Tally
 
 BALANCED, RARE = (0.4, 0.3, 0.3), (0.9, 0.1)
@@ -271,7 +272,7 @@ def verdicts_text() -> str:
     same = [row for row in rows if not float(row["gap"])]
     wrong = [float(row["agrees_less"]) + float(row["agrees_more"]) for row in same]
     passed = [float(row["gate_passes"]) for row in rows if float(row["gap"]) == -MARGIN]
-    charts.save(power(rows, "second round", "agrees_less", "share told “agrees less”"), FOLDER / "comparisons", ["svg"])
+    save(power(rows, "second round", "agrees_less", "share told “agrees less”"), FOLDER / "comparisons", ["svg"])
     return f"""## Verdicts and gates
 
 All items shared, 2–4 annotations of each in the first round and 2–3 in the second, {int(rows[0]["rounds"]):,} pairs of rounds per
@@ -324,7 +325,7 @@ def models_text() -> str:
     bots = [float(row["as_good"]) for row in own["at random"]]
     chosen = [row for row in own["as a person"] if row["classes"] == "balanced"]
     title = "share told “as good as a person”"
-    charts.save(power(chosen, "items_per_person", "as_good", title), FOLDER / "comparisons-models", ["svg"])
+    save(power(chosen, "items_per_person", "as_good", title), FOLDER / "comparisons-models", ["svg"])
     return f"""## A model among people
 
 Margin {MARGIN}; 2–4 people per item with a care of {2 * CARE - 1} to 1 and 1, 2, 5 or 20 items each; {int(rows[0]["rounds"]):,}

@@ -289,7 +289,8 @@ def billion_section(folder: Path) -> list[str]:
 
 
 def draw(folder: Path) -> None:
-    from spagree.present import charts
+    from spagree.present.charts import studies as charts
+    from spagree.present.charts.save import save
 
     scale = [row for row in load(folder / "scale.csv") if row["order"] == "random" and row["job"] in DRAWN]
     if scale:
@@ -298,19 +299,19 @@ def draw(folder: Path) -> None:
             for ids in in_order(row["ids"] for row in scale)
             for what, figure, title in (("time", "seconds", "seconds"), ("memory", "memory_gb", "GB"))
         }
-        charts.save(charts.side_by_side(panels), folder / "scale", ["svg"])
+        save(charts.side_by_side(panels), folder / "scale", ["svg"])
     peers = [row for row in load(folder / "peers.csv") if row["peer"] != "irrCAC, AC1"]  # as "irrCAC, alpha"
     if peers:
         panels = {
             what: curves(peers, figure, title, "peer")
             for what, figure, title in (("time", "seconds", "seconds"), ("memory", "memory_gb", "GB"))
         }
-        charts.save(charts.side_by_side(panels), folder / "peers", ["svg"])
+        save(charts.side_by_side(panels), folder / "peers", ["svg"])
 
 
 def curves(rows: Sequence[Row], figure: str, title: str, colour: str) -> object:
-    from spagree.present import charts
-    from spagree.present.charts import Axis
+    from spagree.present.charts import studies as charts
+    from spagree.present.charts.studies import Axis
 
     plain = [
         {"annotations": int(row["annotations"]), figure: float(row[figure]), colour: row[colour]}

@@ -9,8 +9,9 @@ import csv
 
 from publish import FOLDER
 
-from spagree.present import charts
-from spagree.present.charts import Axis
+from spagree.present.charts import studies as charts
+from spagree.present.charts.save import save
+from spagree.present.charts.studies import Axis
 
 COVERAGE = Axis("coverage", "coverage of the 95% interval")
 ITEMS = Axis("items", "items", log=True)
@@ -29,7 +30,7 @@ def interval_coverage() -> None:
         if (row["data"], row["annotations per item"]) == ("varied", "2–5")
     ]
     chart = charts.layered(charts.lines(rows, ITEMS, COVERAGE, Axis("agreement", "agreement")), charts.level(0.95))
-    charts.save(chart, FOLDER / "interval-coverage", ["svg"])
+    save(chart, FOLDER / "interval-coverage", ["svg"])
 
 
 def chance_correction() -> None:
@@ -51,7 +52,7 @@ def chance_correction() -> None:
         what = panel.split(",")[0]
         drawn = charts.lines(chosen, ITEMS, Axis("value", what), Axis("name", "coefficient"))
         panels[panel] = charts.layered(drawn, charts.level(0.95 if what == "coverage" else 0.0))
-    charts.save(charts.side_by_side(panels), FOLDER / "chance-correction", ["svg"])
+    save(charts.side_by_side(panels), FOLDER / "chance-correction", ["svg"])
 
 
 def annotator_coverage() -> None:
@@ -62,7 +63,7 @@ def annotator_coverage() -> None:
         if row["quality"] == "0.5 to 1" and row["workload"] == "equal" and row["per_item"] == "2–3"
     ]
     drawn = charts.lines(rows, Axis("annotators", "annotators", log=True), COVERAGE, Axis("interval", "interval for"))
-    charts.save(charts.layered(drawn, charts.level(0.95)), FOLDER / "annotator-coverage", ["svg"])
+    save(charts.layered(drawn, charts.level(0.95)), FOLDER / "annotator-coverage", ["svg"])
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from spagree.assignment.design import Assignment
     from spagree.assignment.returned import Returned
     from spagree.estimate.groups import Groups
-    from spagree.present.charts.board import Charts
+    from spagree.present.charts.agreement import Charts
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -278,7 +278,7 @@ class Agreement:
     @property
     def charts(self) -> Charts:
         """Every chart of the report, to show in a notebook or save as SVG, PNG or PDF."""
-        from spagree.present.charts.board import Charts
+        from spagree.present.charts.agreement import Charts
 
         return Charts(self.breakdowns)
 

@@ -61,7 +61,7 @@ def test_nothing_is_computed_twice_for_a_page_all_tables_and_json(calls: Counter
     agreement = spagree.measure(rows())
     agreement.to_json()
     agreement.report(tmp_path / "page.html")
-    agreement.charts.overlap()
+    agreement.charts.pairs()
     once = {**dict.fromkeys(COMPUTED, 1), "plan_for": 2}  # the plan itself, and what half the interval takes
     assert calls == once
     agreement.export(tmp_path / "tables")

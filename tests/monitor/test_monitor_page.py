@@ -17,7 +17,7 @@ from spagree.monitor.alerts import Alert
 from spagree.monitor.hub import Hub, Reconciled
 from spagree.monitor.live import Settings
 from spagree.monitor.store import Store
-from spagree.present.charts.trend import trend
+from spagree.present.charts.agreement import trend
 
 QUESTION = ("p", "q")
 VOID = {"meta", "input", "link", "br", "img", "rect", "path"}

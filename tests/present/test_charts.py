@@ -13,12 +13,8 @@ import pytest
 import spagree
 from spagree.estimate.annotators import mean_agreement
 from spagree.moments import is_date
-from spagree.present.charts.board import Charts
-from spagree.present.charts.network import places
-from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
-from spagree.present.charts.spec import domain
-from spagree.present.charts.theme import PAGE, PAPER, theme
-from spagree.present.charts.timeline import Timeline
+from spagree.present.charts.agreement import Charts, are_dated, development_rows, in_order
+from spagree.present.charts.spec import PAGE, PAPER, domain, theme
 from spagree.present.wording import change, escape_controls, limits, moment, short_names
 
 NAMES = [name for name in vars(Charts) if not name.startswith("_")]
@@ -62,7 +58,7 @@ def values(chart: Any, layer: int) -> list[dict[str, Any]]:
 
 
 def test_the_list_of_charts() -> None:
-    expected = "schemes by_n chance classes confusion groups items annotators pairs overlap development plan"
+    expected = "schemes by_n chance classes confusion groups items annotators pairs development plan"
     assert sorted(NAMES) == sorted(expected.split())
 
 
@@ -251,17 +247,11 @@ def test_nothing_pairable_is_nothing_to_draw(name: str) -> None:
         getattr(found.charts, name)()
 
 
-@pytest.mark.parametrize("name", ["annotators", "pairs", "overlap", "development"])
+@pytest.mark.parametrize("name", ["annotators", "pairs", "development"])
 def test_a_tally_has_no_people_and_no_times(name: str) -> None:
     found = spagree.measure(spagree.tally("example:sparse"))
     with pytest.raises(spagree.UsageError, match="a tally does not say"):
         getattr(found.charts, name)()
-
-
-def test_too_many_annotators_are_no_graph() -> None:
-    rows = [(item, f"a{(item + who) % 41}", "yes") for item in range(41) for who in range(2)]
-    with pytest.raises(spagree.UsageError, match="41 annotators are more than the 40"):
-        spagree.measure(rows).charts.overlap()
 
 
 def test_one_number_of_annotations_leaves_nothing_to_compare() -> None:
@@ -273,62 +263,19 @@ def test_one_number_of_annotations_leaves_nothing_to_compare() -> None:
 # The graph -----------------------------------------------------------------------------------
 
 
-def test_the_same_people_get_the_same_places_within_the_square() -> None:
-    shared = {("a", "b"): 9, ("b", "c"): 2, ("d", "e"): 7}
-    one = places(list("abcde"), shared)
-    assert one == places(list("abcde"), shared)
-    assert all(0 <= end <= 1 for place in one.values() for end in place)
-    assert len(set(one.values())) == 5
-
-
-def test_people_who_share_items_are_drawn_closer() -> None:
-    team = list(itertools.combinations("abcd", 2)) + list(itertools.combinations("efgh", 2))
-    at = places(list("abcdefgh"), dict.fromkeys(team, 20))
-    inside = [math.dist(at[one], at[other]) for one, other in team]
-    across = [math.dist(at[one], at[other]) for one in "abcd" for other in "efgh"]
-    assert max(inside) < min(across)
-
-
-@pytest.mark.parametrize("size", [0, 1, 2])
-def test_fewer_than_three_annotators_can_be_placed(size: int) -> None:
-    names = list("ab")[:size]
-    assert sorted(places(names, {})) == names
-    assert all(0.5 in place for place in places(names, {}).values())  # in one line, in the middle
-
-
-def test_links_are_thinned_without_losing_a_connection() -> None:
-    people_ = [f"p{number:02}" for number in range(20)]
-    dense = [{"one": one, "other": other, "shared": 30} for one, other in itertools.combinations(people_[:10], 2)]
-    dense += [{"one": one, "other": other, "shared": 20} for one, other in itertools.combinations(people_[10:], 2)]
-    bridge = {"one": "p00", "other": "p19", "shared": 1}
-    kept = strongest([*dense, bridge])
-    assert bridge in kept and len(kept) < len(dense)
-    degree = {name: sum(name in (each["one"], each["other"]) for each in kept) for name in people_}
-    assert min(degree.values()) >= 4
-
-
-def test_the_graph_shows_people_who_met() -> None:
-    rows = [("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x"), ("q2", "bob", "y"), ("q3", "cyd", "x")]
-    found = spagree.measure(rows).breakdowns()
-    nodes, edges = network_rows(found)
-    assert people(found) == [node["name"] for node in nodes]
-    assert sorted(node["name"] for node in nodes) == ["ann", "bob"]
-    assert edges == [{"one": "ann", "other": "bob", "shared": 2, "size": "2 items", "thin": True}]
-
-
 # Time ----------------------------------------------------------------------------------------
 
 
 def test_development_knows_dates_from_numbers() -> None:
     frame = spagree.simulate(items=60, seed=2).frame
-    rows, volume, along = development_rows(spagree.measure(frame).breakdowns())
-    assert not along.is_dated and rows[0]["when"].isdigit() and volume == [] and along.title == "time"
+    rows, volume = development_rows(spagree.measure(frame).breakdowns())
+    assert not are_dated([rows[0]["time"]]) and rows[0]["when"].isdigit() and volume == []
     days = frame.with_columns(polars.from_epoch(polars.col("time") * 3600 + 1_700_000_000).alias("time"))
-    rows, volume, along = development_rows(spagree.measure(days).breakdowns())
-    assert along.is_dated and rows[0]["when"].startswith("2023-11-") and len(volume) > 10
+    rows, volume = development_rows(spagree.measure(days).breakdowns())
+    assert are_dated([rows[0]["time"]]) and rows[0]["when"].startswith("2023-11-") and len(volume) > 10
     numbers = frame.with_columns((polars.col("time") * 3600 + 1_700_000_000).alias("time"))
-    same, _, _ = development_rows(spagree.measure(numbers).breakdowns())
-    assert [row["place"] for row in same] == [row["place"] for row in rows]
+    same, _ = development_rows(spagree.measure(numbers).breakdowns())
+    assert [row["time"] for row in same] == [row["time"] for row in rows]
     assert {row["kind"] for row in rows} == {"so far", "items finished last"}
 
 
@@ -337,33 +284,17 @@ def test_a_column_of_days_is_a_time_too() -> None:
     days = frame.with_columns(
         polars.date(2024, 1, 1).dt.offset_by(polars.format("{}d", polars.col("time") % 90)).alias("time")
     )
-    rows, _, along = development_rows(spagree.measure(days, time="time").breakdowns())
-    assert along.is_dated and rows[0]["when"].startswith("2024-01-")
+    rows, _ = development_rows(spagree.measure(days, time="time").breakdowns())
+    assert are_dated([rows[0]["time"]]) and rows[0]["when"].startswith("2024-01-")
 
 
 def test_volume_is_what_came_in_and_how_fast() -> None:
     day = 86_400
     rows = [(item, who, "x", 1_700_000_000 + item * day // 10) for item in range(100) for who in range(2)]
     found = spagree.measure(rows)
-    _, volume, along = development_rows(found.breakdowns())
-    assert along.gaps == [] and all(bar["start"] < bar["end"] for bar in volume)
+    _, volume = development_rows(found.breakdowns())
+    assert volume and all(bar["start"] < bar["end"] for bar in volume)
     assert all("a day" in bar["words"] for bar in volume)
-
-
-def test_idle_months_are_cut_out_of_the_axis_and_no_line_crosses_them() -> None:
-    day, first = 86_400, 1_640_995_200  # 1 January 2022
-    late = first + 500 * day
-    times = [first + step * day for step in range(20)] + [late + step * day for step in range(20)]
-    along = Timeline(times)
-    assert [row["words"] for row in along.idle] == ["16 months without annotations"]
-    assert along.place(late) - along.place(times[19]) < 3 * day
-    assert along.place(times[25]) - along.place(times[24]) == day
-    assert {along.part(time) for time in times[:20]} == {0} and {along.part(time) for time in times[20:]} == {1}
-    labels = along.axis["labelExpr"]
-    assert "Jan 2022" in labels and "2023" in labels
-    assert Timeline([5.0]).ends == [5.0, 5.0] and Timeline([5.0]).gaps == []
-    hours = Timeline([first, first + 3600]).axis["labelExpr"]
-    assert "1 Jan 2022, 01:00" in hours
 
 
 # Words and colours ---------------------------------------------------------------------------

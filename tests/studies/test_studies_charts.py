@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 import spagree
-from spagree.present import charts
-from spagree.present.charts import SCHEME_COLOURS, Axis
+from spagree.present.charts import studies as charts
+from spagree.present.charts.save import save
+from spagree.present.charts.studies import SCHEME_COLOURS, Axis
 
 X, Y, KIND = Axis("x", "annotations"), Axis("y", "variance"), Axis("kind", "kind")
 ROWS = [
@@ -21,7 +22,7 @@ ROWS = [
 
 
 def drawn(chart: Any, folder: Path) -> str:
-    (path,) = charts.save(chart, folder / "chart", ["svg"])
+    (path,) = save(chart, folder / "chart", ["svg"])
     return path.read_text("utf-8")
 
 
@@ -44,12 +45,12 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("format", "start"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
 def test_every_format(format: str, start: bytes, tmp_path: Path) -> None:
-    (path,) = charts.save(charts.points(ROWS, X, Y, KIND), tmp_path / "chart", [format])
+    (path,) = save(charts.points(ROWS, X, Y, KIND), tmp_path / "chart", [format])
     assert path.name == f"chart.{format}" and path.read_bytes().startswith(start)
 
 
 def test_all_formats_by_default_and_nothing_else(tmp_path: Path) -> None:
-    charts.save(charts.points(ROWS, X, Y, KIND), tmp_path / "v1.2")
+    save(charts.points(ROWS, X, Y, KIND), tmp_path / "v1.2")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["v1.2.pdf", "v1.2.png", "v1.2.svg"]
 
 
@@ -88,14 +89,14 @@ def test_names_on_the_vertical_axis_keep_the_order_of_the_rows(tmp_path: Path) -
 
 def test_a_logarithmic_axis(tmp_path: Path) -> None:
     rows = [{"x": x, "y": 10.0**-x, "kind": "a"} for x in range(1, 6)]
-    encoded = charts.lines(rows, X, Axis("y", "variance", log=True, format=".0e"), KIND).to_dict()["encoding"]["y"]
+    encoded = charts.lines(rows, X, Axis("y", "variance", log=True, format=".0e"), KIND)["encoding"]["y"]
     assert encoded["scale"] == {"type": "log"} and encoded["axis"]["format"] == ".0e"
 
 
 def test_colours_depend_on_the_kind_of_values() -> None:
     def colour(values: list[Any]) -> dict[str, Any]:
         rows = [{"x": 1, "y": 1.0, "kind": value} for value in values]
-        return dict(charts.points(rows, X, Y, KIND).to_dict()["encoding"]["color"])
+        return dict(charts.points(rows, X, Y, KIND)["encoding"]["color"])
 
     assert colour(["flat", "edge"])["scale"]["range"] == [SCHEME_COLOURS["flat"], SCHEME_COLOURS["edge"]]
     assert colour([0.1, 0.7])["type"] == "quantitative"
@@ -109,10 +110,10 @@ def test_every_scheme_has_its_own_colour() -> None:
 
 
 def test_dashes_need_no_second_legend_where_colours_say_the_same() -> None:
-    twice = charts.lines(ROWS, X, Y, KIND, dash=KIND).to_dict()["encoding"]["strokeDash"]
+    twice = charts.lines(ROWS, X, Y, KIND, dash=KIND)["encoding"]["strokeDash"]
     assert twice["legend"] is None
     other = [{**row, "how": how} for row in ROWS for how in ("solid", "dashed")]
-    dashes = charts.lines(other, X, Y, KIND, dash=Axis("how", "how")).to_dict()["encoding"]["strokeDash"]
+    dashes = charts.lines(other, X, Y, KIND, dash=Axis("how", "how"))["encoding"]["strokeDash"]
     assert "legend" not in dashes and dashes["sort"] == ["solid", "dashed"]
 
 
@@ -143,4 +144,4 @@ def test_a_cloud_of_points_is_not_read_out(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_a_file_error(tmp_path: Path) -> None:
     with pytest.raises(spagree.FileError, match="cannot be written"):
-        charts.save(charts.points(ROWS, X, Y, KIND), tmp_path / "nowhere" / "chart", ["svg"])
+        save(charts.points(ROWS, X, Y, KIND), tmp_path / "nowhere" / "chart", ["svg"])

@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 import spagree
 from command import Run
 from spagree.cli.app import cli
-from spagree.present import charts
+from spagree.present.charts import studies as charts
+from spagree.present.charts.save import save
 from spagree.studies import datasets, experiments, study
 from spagree.studies.datasets import StandIn
 from spagree.studies.experiments import EXPERIMENTS
@@ -49,7 +50,7 @@ def small_stand_in() -> Any:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures take most of the time, and some tests are about tables alone."""
-    monkeypatch.setattr(charts, "save", lambda *_, **__: [])
+    monkeypatch.setattr("spagree.studies.study.save", lambda *_, **__: [])
 
 
 def paper(*arguments: object) -> Result:
@@ -244,7 +245,7 @@ def test_a_picture_replaces_an_older_one_whole(tmp_path: Path) -> None:
     rows = [{"x": 1, "y": 2.0, "kind": "a"}, {"x": 2, "y": 3.0, "kind": "b"}]
     chart = charts.lines(rows, charts.Axis("x", "x"), charts.Axis("y", "y", log=True), charts.Axis("kind", "kind"))
     (tmp_path / "a.svg").write_text("old")
-    paths = charts.save(chart, tmp_path / "a", ["svg"])
+    paths = save(chart, tmp_path / "a", ["svg"])
     assert [path.name for path in paths] == ["a.svg"] == [path.name for path in tmp_path.iterdir()]
     assert "<svg" in paths[0].read_text("utf-8")[:300]
 
@@ -252,7 +253,7 @@ def test_a_picture_replaces_an_older_one_whole(tmp_path: Path) -> None:
 def test_schemes_keep_their_colours() -> None:
     rows = [{"x": 1, "y": 2.0, "scheme": name} for name in ("adaptive", "flat")]
     axis = charts.Axis("scheme", "weights")
-    drawn = charts.points(rows, charts.Axis("x", "x"), charts.Axis("y", "y"), axis).to_dict()
+    drawn = charts.points(rows, charts.Axis("x", "x"), charts.Axis("y", "y"), axis)
     assert drawn["encoding"]["color"]["scale"] == {"domain": ["flat", "adaptive"], "range": ["#000000", "#D55E00"]}
 
 

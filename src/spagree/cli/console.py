@@ -212,10 +212,10 @@ class Picture:
         self.path, self.force = None if path is None else Path(path), force
         if self.path is None:
             return
-        from spagree.present.charts import FORMATS, load_altair
+        from spagree.present.charts.save import FORMATS, check_extra
         from spagree.write import refuse_existing
 
-        load_altair()
+        check_extra()
         if self.path.suffix.removeprefix(".") not in FORMATS:
             raise UsageError(f"--chart {path}: end the name with one of .{', .'.join(FORMATS)}")
         refuse_existing(self.path, force=force)
@@ -224,7 +224,7 @@ class Picture:
         """Draw the chart if a file was named."""
         if self.path is None:
             return
-        from spagree.present.charts import save
+        from spagree.present.charts.save import save
 
         save(draw(), self.path.with_suffix(""), [self.path.suffix.removeprefix(".")])
         note(f"wrote {self.path}")

@@ -72,13 +72,13 @@ def all_(**options: Any) -> None:
 
 
 def _run(names: Sequence[str], *, data: str | None, out: str, as_json: bool, **plan: Any) -> None:
-    from spagree.present.charts import load_altair
+    from spagree.present.charts.save import check_extra
     from spagree.studies.experiments import find
     from spagree.studies.rounds import Plan, load_kernels
     from spagree.studies.study import KEPT, Study, progress_bars
 
     experiments = {name: find(name) for name in names}
-    load_altair()  # report a missing extra before any work is done
+    check_extra()  # report a missing extra before any work is done
     load_kernels()
     with progress_bars() as bar:
         study = Study(Path(out), Path(data) if data else None, Plan(folder=Path(out) / KEPT, **plan), bar)

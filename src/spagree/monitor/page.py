@@ -11,8 +11,8 @@ from spagree.errors import count
 from spagree.monitor.alerts import Alert, notice
 from spagree.monitor.hub import Hub, Question
 from spagree.monitor.live import Live, Safe
-from spagree.present.charts.theme import PAGE, theme
-from spagree.present.charts.trend import trend
+from spagree.present.charts.agreement import trend
+from spagree.present.charts.spec import PAGE, theme
 from spagree.present.report import sections
 from spagree.present.report.page import (
     drawing_library,

@@ -196,11 +196,12 @@ def _names(pair: Pair) -> str:
 
 def comparison_chart(comparison: Compared) -> Any:
     """Every data set with its interval; below, the differences with theirs."""
-    from spagree.present.charts.differences import compared
+    from spagree.present.charts.save import to_altair
+    from spagree.present.charts.studies import compared
 
     sides = [chart_row(printable(side.name), side.spa.value, side.spa) for side in comparison.sides]
     gaps = [chart_row(_names(pair), pair.difference.value, pair.difference) for pair in comparison.pairs]
-    return compared(sides, gaps)
+    return to_altair(compared(sides, gaps))
 
 
 def chart_row(name: str, value: float | None, interval: Estimate | Difference | Limits | None) -> dict[str, Any]:

@@ -27,7 +27,8 @@ LEFT_OUT = {
 
 def models_chart(models: Mapping[str, ModelFindings]) -> Any:
     """People with each other and with each model; below, the differences with the margin."""
-    from spagree.present.charts.differences import compared
+    from spagree.present.charts.save import to_altair
+    from spagree.present.charts.studies import compared
 
     findings = list(models.values())
     figures = []
@@ -37,7 +38,7 @@ def models_chart(models: Mapping[str, ModelFindings]) -> Any:
         for name, one in ((f"two people{whose}", model.humans), (f"{model.name} and a person", model.with_humans)):
             figures.append(chart_row(printable(name, 30), one.value, one.limits.get(population)))
     gaps = [chart_row(printable(model.name, 30), model.difference.value, model.difference) for model in findings]
-    return compared(figures, gaps, margin=findings[0].margin)
+    return to_altair(compared(figures, gaps, margin=findings[0].margin))
 
 
 # JSON ----------------------------------------------------------------------------------------

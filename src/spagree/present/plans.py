@@ -164,7 +164,7 @@ def _width(row: Mapping[str, Any]) -> str:
 
 def plan_chart(rows: Rows) -> Any:
     """The plan as a chart: annotations by half-width, by annotations per item, or by number of people."""
-    from spagree.present.charts.plans import planned
+    from spagree.present.charts.studies import planned
 
     defined = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]
     if not defined:

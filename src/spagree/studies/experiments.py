@@ -9,8 +9,8 @@ from typing import Any
 
 from spagree.errors import unknown_name
 from spagree.estimate.weights import REGISTRY
-from spagree.present import charts
-from spagree.present.charts import Axis
+from spagree.present.charts import studies as charts
+from spagree.present.charts.studies import Axis
 from spagree.studies import curves, tables, unbiased
 from spagree.studies.datasets import LabelSet
 from spagree.studies.study import Study
@@ -52,7 +52,7 @@ def class_curves(study: Study) -> list[Path]:
     simple = [row for row in curves.weight_curves() if row["curve"] in ("annotations", "annotations_m1", "edge")]
     sampled = charts.lines(rows, PER_ITEM, WEIGHT, Axis("entropy", "entropy (nats)"), detail="distribution")
     named = charts.lines(simple, PER_ITEM, WEIGHT, Axis("curve", "scheme"), dash=Axis("curve", "scheme"))
-    over = charts.layered(sampled, named).resolve_scale(color="independent")
+    over = charts.layered(sampled, named, own_colours=True)
     area, classes = Axis("area", "area under the curve"), Axis("classes", "classes C")
     grid = charts.side_by_side(
         {
@@ -129,7 +129,7 @@ def _designs(rows: list[Row]) -> Any:
     constant = [row for row in shown if row["n"]][::THIN]
     coloured = charts.lines(constant, ANNOTATIONS, VARIANCE, Axis("n", "annotations per sample"))
     black = charts.lines(sparse, ANNOTATIONS, VARIANCE, Axis("scheme", "sparse, weights"))
-    return charts.layered(coloured, black).resolve_scale(color="independent")
+    return charts.layered(coloured, black, own_colours=True)
 
 
 def _comparison_rows(study: Study, data: LabelSet) -> Iterator[Row]:

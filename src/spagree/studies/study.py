@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import FileError
-from spagree.present import charts
+from spagree.present.charts.save import save
 from spagree.studies.datasets import LabelSet, other_sets, paper_sets
 from spagree.studies.rounds import (
     AnnotationCurves,
@@ -77,7 +77,7 @@ class Study:
 
     def figure(self, name: str, chart: Any) -> list[Path]:
         """Draw NAME.svg, NAME.pdf and NAME.png."""
-        return charts.save(chart, self._folder() / name)
+        return save(chart, self._folder() / name)
 
     def _written(self, name: str, write: Callable[[Path], object]) -> Path:
         path = self._folder() / name

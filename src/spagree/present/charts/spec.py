@@ -1,16 +1,13 @@
 """Charts as plain Vega-Lite: small dictionaries that a page draws itself and Altair accepts unchanged.
 
-Nothing here needs a library, so writing a report loads none; :func:`to_altair` makes the object that
-notebooks show and that saves pictures.
+Nothing here needs a library, so writing a report loads none; ``save`` makes pictures, and the objects that notebooks
+show.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-from spagree.present.charts import load_altair
-from spagree.present.charts.theme import theme
 
 Rows = Sequence[Mapping[str, Any]]
 Spec = dict[str, Any]
@@ -21,13 +18,6 @@ WIDTH, HEIGHT = 560, 260
 NARROWEST = 0.2  # of a scale, so that differences of a hundredth do not fill the page
 PAD = 0.02
 TICKS = 6  # as many numbers as are readable, even on a phone
-
-
-def to_altair(spec: Spec) -> Any:
-    """The chart as an Altair object, in colours for paper."""
-    alt = load_altair()
-    kind = alt.VConcatChart if "vconcat" in spec else alt.LayerChart if "layer" in spec else alt.Chart
-    return kind.from_dict({**spec, "config": theme()})
 
 
 def values(rows: Iterable[Mapping[str, Any]]) -> Spec:
@@ -50,13 +40,13 @@ def layer(mark: str, encoding: Spec, *, where: str = "", rows: Rows | None = Non
     return drawn
 
 
-def number(field: str, title: str | None, scale: Spec, **axis: Any) -> Spec:
+def quantity(field: str, title: str | None, scale: Spec, **axis: Any) -> Spec:
     """A channel for figures."""
     shown = {"tickCount": TICKS, **axis}
     return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": shown}
 
 
-def name(field: str = "name", title: str | None = None, **axis: Any) -> Spec:
+def category(field: str = "name", title: str | None = None, **axis: Any) -> Spec:
     """A channel for names, in row order."""
     return {"field": field, "type": "nominal", "title": title, "sort": None, "axis": axis}
 
@@ -83,3 +73,111 @@ def domain(values: Iterable[float | None], lowest: float = 0.0) -> list[float]:
     if high > 1:
         low, high = min(low, 1 - NARROWEST), 1.0
     return [round(low, 2), round(high, 2)]
+
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+RAMP = "viridis"  # also readable for colour-blind readers, and in grey
+
+# Okabe and Ito's blue and vermilion, dark enough on white; see style.css for the others.
+PAPER: Mapping[str, str] = {
+    "ink": "#1b2733",
+    "soft": "#5a6875",
+    "line": "#d5dbe1",
+    "accent": "#0072b2",
+    "warn": "#b34a00",
+    "quiet": "#7b8794",
+    "page": "#ffffff",
+}
+PAGE: Mapping[str, str] = {name: f"var(--{name})" for name in PAPER}
+
+
+def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
+    """Vega-Lite's configuration for every chart of an agreement.
+
+    >>> theme(PAGE)["range"]["category"]
+    ['var(--accent)', 'var(--quiet)', 'var(--warn)', 'var(--ink)']
+    """
+    words = {"labelColor": colours["ink"], "titleColor": colours["soft"], "labelFont": FONT, "titleFont": FONT}
+    faint = dict.fromkeys(("gridColor", "domainColor", "tickColor"), colours["line"])
+    sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    return {
+        "background": None if colours is PAGE else colours["page"],
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {**words, **sizes, **faint, "titlePadding": 8, "labelLimit": 150},
+        "legend": {**words, **sizes, "orient": "top", "direction": "horizontal", "symbolOpacity": 1},
+        "range": {
+            "category": [colours["accent"], colours["quiet"], colours["warn"], colours["ink"]],
+            "heatmap": {"scheme": RAMP},
+        },
+        "rule": {"color": colours["quiet"]},
+        **{mark: {"color": colours["accent"]} for mark in ("bar", "line", "area", "point", "circle")},
+        "text": {"color": colours["ink"], "font": FONT},
+        "style": {
+            "reference": {"stroke": colours["soft"]},
+            "name": {"fill": colours["ink"]},
+            "count": {"fill": colours["soft"]},
+            "same": {"color": colours["line"], "fillOpacity": 0.7},
+            "confused": {"color": colours["warn"]},
+            "met": {"color": colours["accent"]},
+            "volume": {"color": colours["quiet"]},
+        },
+    }
+
+
+# Figures with their intervals on one scale: overlap is visible without reading numbers -------------
+
+ROW_HEIGHT = 26
+MOST_COUNTED = 8  # dots up to which numbers fit above them, even on a phone
+CHOSEN, OTHER, FEW = "chosen", "other", "few"
+
+
+def across(rows: Rows, title: str, tips: Tips, *, reference: float | None = None, lowest: float = 0.0) -> Spec:
+    """One line per name, in the order of the rows; ``reference`` is drawn as a dashed line.
+
+    Rows have ``name, value, low, high`` and ``kind``: chosen, other, or few (hollow: rests on few items).
+    """
+    ends = [row[end] for row in rows for end in ("value", "low", "high")]
+    x = quantity("value", title, {"domain": domain([*ends, reference], lowest), "zero": False, "nice": False})
+    y = category()
+    layers = [_reference(reference, x, "x")] if reference is not None else []
+    layers += [whisker(x, y, "x"), _dot(tips, x=x, y=y)]
+    return layered(rows, layers, height=ROW_HEIGHT * max(2, len(rows)))
+
+
+def along(rows: Rows, x_title: str, title: str, tips: Tips, *, reference: float | None = None) -> Spec:
+    """The same over numbers of annotations on the horizontal axis; the number of ``items`` is printed above.
+
+    A figure that rests on few items does not stretch the scale: beyond it, it lies at the edge.
+    """
+    sound = [row for row in rows if row["kind"] != FEW] or rows
+    ends = [row[end] for row in sound for end in ("value", "low", "high")]
+    scale = {"domain": domain([*ends, reference]), "zero": False, "nice": False, "clamp": True}
+    x = {**category("name", x_title, labelAngle=0, labelOverlap=True), "type": "ordinal"}
+    y = quantity("value", title, scale)
+    layers = [_reference(reference, y, "y")] if reference is not None else []
+    layers += [whisker(y, x, "y"), _dot(tips, x=x, y=y)]
+    if len(rows) <= MOST_COUNTED:
+        above = {"x": x, "y": {"value": 0}, "text": {"field": "items", "type": "nominal"}}
+        layers.append(layer("text", above, fontSize=10, dy=-8, style="count", aria=False))
+    return layered(rows, layers, height=HEIGHT)
+
+
+def whisker(along: Spec, across: Spec, axis: str) -> Spec:
+    """The interval, along the figure's axis."""
+    other = "y" if axis == "x" else "x"
+    ends = {axis: {**along, "field": "low"}, f"{axis}2": {"field": "high"}, other: across}
+    return layer("rule", ends, where="isValid(datum.low)", strokeWidth=2)
+
+
+def _dot(tips: Tips, **places: Spec) -> Spec:
+    """Filled, or hollow if the figure rests on few items: colour is not the only sign."""
+    scale = {"domain": [CHOSEN, OTHER, FEW], "range": "category"}
+    colour = {"field": "kind", "type": "nominal", "scale": scale, "legend": None}
+    hollow = {"condition": {"test": "datum.kind == 'few'", "value": 0.0}, "value": 1.0}
+    encoding = {**places, "stroke": colour, "fill": colour, "fillOpacity": hollow, "tooltip": tooltip(tips)}
+    return layer("point", encoding, where="isValid(datum.value)", size=90, strokeWidth=2, filled=False, opacity=1)
+
+
+def _reference(value: float, axis: Spec, along: str) -> Spec:
+    return layer("rule", {along: axis}, rows=[{"value": value}], strokeDash=[4, 4], style="reference")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.development import window
-from spagree.present.charts import rows
+from spagree.present.charts import agreement as charts
 from spagree.present.report.parts import Section, Table, drawn, table
 from spagree.present.tables import Column, columns
 from spagree.present.wording import moment, without_midnight
@@ -45,7 +45,7 @@ def _window(breakdowns: Breakdowns) -> str:
 
 
 def _development(breakdowns: Breakdowns) -> Table:
-    steps = rows.development_steps(breakdowns)
+    steps = charts.development_steps(breakdowns)
     times = without_midnight([moment(row["time"]) for row in steps])
     lines = [{**row, "when": when} for row, when in zip(steps, times, strict=True)]
     return table("development", "Agreement over time", lines, DEVELOPMENT)

@@ -9,7 +9,7 @@ from spagree.estimate import NOMINAL
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.similarity import SCALES
-from spagree.present.charts import rows
+from spagree.present.charts import agreement as charts
 from spagree.present.report.parts import MOST_ROWS, Figure, Section, Table, absent, drawn, table
 from spagree.present.tables import columns
 from spagree.present.wording import percent
@@ -79,8 +79,8 @@ def where(breakdowns: Breakdowns) -> Section:
         + _first(breakdowns, "classes", "class", "classes"),
         lambda found: _table(found, "classes"),
     )
-    are_all_drawn = size <= rows.MOST_CLASSES
-    cut = f" Of {size:,} classes the {rows.MOST_CLASSES} with the most frequent confusions are drawn."
+    are_all_drawn = size <= charts.MOST_CLASSES
+    cut = f" Of {size:,} classes the {charts.MOST_CLASSES} with the most frequent confusions are drawn."
     confusion = drawn(
         breakdowns,
         "confusion",
@@ -97,7 +97,7 @@ def where(breakdowns: Breakdowns) -> Section:
         "items",
         "Is it a few items, or all of them?",
         f"How many items have each level of agreement. {_spread(breakdowns)}",
-        lambda found: table("items", "Items by their agreement", rows.bin_rows(found), BINS),
+        lambda found: table("items", "Items by their agreement", charts.bin_rows(found), BINS),
     )
     lead = f"The classes that cost the most agreement: here a better guideline helps.{_scale_steps(breakdowns)}"
     first = classes if breakdowns.lacks("options") else _table(breakdowns, "options")
@@ -109,7 +109,7 @@ def _scale_steps(breakdowns: Breakdowns) -> str:
     findings = breakdowns.findings
     if findings.metric not in SCALES or breakdowns.lacks("confusion"):
         return ""
-    labels = rows.in_order([{"class": label} for label in sorted(findings.data.labels)], findings.order)
+    labels = charts.in_order([{"class": label} for label in sorted(findings.data.labels)], findings.order)
     place = {row["class"]: step for step, row in enumerate(labels)}
     pairs = sum(row.items * row.n * (row.n - 1) for row in findings.missingness.by_n)
     apart = Counter[int]()
@@ -124,8 +124,8 @@ def _first(breakdowns: Breakdowns, name: str, one: str, many: str) -> str:
     if breakdowns.lacks(name):
         return ""
     frame = getattr(breakdowns, name)
-    drawn, which = rows.chosen_lines(frame.rows(named=True), rows.SIZES[name])
-    if frame.height <= rows.MOST_LINES:
+    drawn, which = charts.chosen_lines(frame.rows(named=True), charts.SIZES[name])
+    if frame.height <= charts.MOST_LINES:
         return ""
     return f" Of {count(frame.height, one, many)} the {len(drawn):,} {which} are drawn."
 
@@ -154,10 +154,10 @@ def _table(breakdowns: Breakdowns, name: str, caption: str = "") -> Table:
     usual, many, chosen = TABLES[name]
     frame, picks = known(getattr(breakdowns, name)), {}
     if name in ("classes", "confusion"):
-        keys = rows.class_keys(breakdowns)
+        keys = charts.class_keys(breakdowns)
         picks = {"class": keys, "other": keys}
     elif name == "annotators":
-        picks = {"annotator": rows.annotator_keys(breakdowns)}
+        picks = {"annotator": charts.annotator_keys(breakdowns)}
     is_whole = frame.height <= MOST_ROWS
     note = "" if is_whole else f"The first {MOST_ROWS} of {frame.height:,} {many}."
     lines = frame.head(MOST_ROWS).rows(named=True)

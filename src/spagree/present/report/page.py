@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any
 
 from spagree.errors import MissingExtraError
-from spagree.present.charts.theme import PAGE, theme
+from spagree.present.charts.spec import PAGE, theme
 from spagree.present.report.parts import Figure, Section
 from spagree.present.report.top import Top
 from spagree.version import __version__

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from spagree.errors import SpagreeError
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.present.charts import board
+from spagree.present.charts import agreement as charts
 from spagree.present.tables import Cell, Column, cell
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import sentence
@@ -150,7 +150,7 @@ class Section:
 def drawn(breakdowns: Breakdowns, id: str, title: str, reading: str, table: Callable[[Breakdowns], Table]) -> Figure:
     """The chart of that name with its table; if it cannot be drawn, it says why."""
     try:
-        chart = getattr(board, id.replace("-", "_"))(breakdowns)
+        chart = getattr(charts, id.replace("-", "_"))(breakdowns)
         return Figure(id, title, reading, {**chart, "description": title}, table(breakdowns))
     except SpagreeError as error:
         return absent(id, title, str(error))

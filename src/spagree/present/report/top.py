@@ -11,7 +11,7 @@ from spagree.estimate import Corrected, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.uncertainty import ITEMS, POPULATIONS
 from spagree.moments import is_date
-from spagree.present.charts.rows import development_steps
+from spagree.present.charts.agreement import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
 from spagree.present.sentence import (

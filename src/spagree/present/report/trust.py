@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from spagree.errors import count
 from spagree.estimate.breakdown_values import Breakdowns, known
-from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.overlap import Overlap, Team
 from spagree.estimate.weights import REGISTRY
-from spagree.present.charts import rows
+from spagree.present.charts import agreement as charts
 from spagree.present.report.parts import Figure, Listing, Part, Section, Table, absent, drawn, table
 from spagree.present.sentence import chance_gap
 from spagree.present.tables import columns
@@ -17,7 +16,7 @@ from spagree.present.verdicts import Verdict
 from spagree.present.wording import left_out, printable
 
 MOST_NAMED, MOST_TEAMS = 8, 20
-FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a chart
+FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a table
 
 BY_N = columns("name:words many:count value interval", {"name": "annotations", "many": "items", "value": "agreement"})
 SCHEMES = columns("name:name value interval means:words", {"name": "scheme", "value": "agreement", "means": "meaning"})
@@ -67,7 +66,7 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
         "those beyond the scale are at its edge. If dots clearly rise or fall, easy or hard items were annotated "
         "more often, and no single number is right for all of them. The p-value above is how often chance alone would "
         "make such a trend.",
-        lambda _: table("by-n", "Agreement by number of annotations", rows.by_n_rows(breakdowns), BY_N),
+        lambda _: table("by-n", "Agreement by number of annotations", charts.by_n_rows(breakdowns), BY_N),
     )
     yield drawn(
         breakdowns,
@@ -81,12 +80,12 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
 
 def _schemes(breakdowns: Breakdowns) -> Table:
     meaning = {name: scheme.about for name, scheme in REGISTRY.items()}
-    schemes = [{**row, "means": meaning.get(row["name"], "your own weights")} for row in rows.scheme_rows(breakdowns)]
+    schemes = [{**row, "means": meaning.get(row["name"], "your own weights")} for row in charts.scheme_rows(breakdowns)]
     return table("schemes", "All weighting schemes", schemes, SCHEMES)
 
 
 def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
-    """A sentence if everybody is connected; a graph if there are separate groups."""
+    """A sentence if everybody is connected; a table if there are separate groups."""
     lacking = breakdowns.lacks("overlap")
     title = "Who annotated items together?"
     if lacking:
@@ -98,16 +97,11 @@ def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
         yield Figure("overlap", title, "", None, absent=_shared(breakdowns))
     elif not grouped:
         yield absent("overlap", title, _connected(overlap))
-    elif overlap.annotators <= MOST_PEOPLE:
-        reading = (
-            "Dots are annotators; lines are shared items: the thicker, the more; dashed below five. Groups "
-            "without a line between them were never compared. Drawn are each annotator's four strongest links, "
-            "and all links that hold groups together."
-        )
-        yield drawn(breakdowns, "overlap", title, reading, lambda _: _teams(overlap))
     else:
-        reason = f"{overlap.annotators:,} annotators are too many to draw; the table says who is connected."
-        yield absent("overlap", title, reason, _teams(overlap))
+        words = (
+            f"{count(overlap.annotators, 'annotator')} form groups that share few items or none; the table names them."
+        )
+        yield absent("overlap", title, words, _teams(overlap))
 
 
 def _connected(overlap: Overlap) -> str:
@@ -137,7 +131,7 @@ def _teams(overlap: Overlap) -> Table:
     return table("teams", "Groups of annotators connected by items", lines, TEAMS)
 
 
-def _team(kind: str, team: Team) -> rows.Row:
+def _team(kind: str, team: Team) -> charts.Row:
     names = ", ".join(printable(name, 24) for name in team.annotators[:MOST_NAMED])
     more = f" and {len(team.annotators) - MOST_NAMED:,} more" if len(team.annotators) > MOST_NAMED else ""
     return {"kind": kind, "size": len(team.annotators), "items": team.items, "shared": None, "names": names + more}

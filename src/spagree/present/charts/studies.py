@@ -1,0 +1,158 @@
+"""Charts of studies, plans and comparisons: rows in, Vega-Lite as plain values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spagree.present.charts.spec import CHOSEN, OTHER, Rows, Spec, across, theme, values
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+SCHEME_COLOURS = {
+    "flat": "#000000",
+    "annotations": "#E69F00",
+    "annotations_m1": "#0072B2",
+    "edge": "#009E73",
+    "inv_var": "#F0E442",
+    "inv_var_class": "#CC79A7",
+    "adaptive": "#D55E00",
+}
+WIDTH, HEIGHT, WIDER = 300, 190, 420
+MOST_SPOKEN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A column of the rows and its title; ``log`` for a logarithmic scale."""
+
+    field: str
+    title: str
+    log: bool = False
+    format: str = ""
+    zero: bool = False
+
+
+def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = None, detail: str | None = None) -> Spec:
+    """Lines by colour; ``dash`` distinguishes kinds of lines (the first is solid), ``detail`` lines of one colour."""
+    encoding = {"x": _figures(x), "y": _figures(y), "color": _colour(rows, colour)}
+    if dash:
+        encoding["strokeDash"] = _names(rows, dash)
+        if dash.field == colour.field:  # the colours already show it
+            encoding["strokeDash"]["legend"] = None
+    if detail:
+        encoding["detail"] = {"field": detail, "type": "nominal"}
+    return _drawn(rows, {"type": "line", "strokeWidth": 1.4}, encoding)
+
+
+def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels: bool = False) -> Spec:
+    """One point per row; with ``labels`` the vertical axis shows names, in row order."""
+    spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its text would be most of the file
+    mark = {"type": "point", "filled": True, "size": size, "opacity": 0.75, "aria": spoken}
+    encoding = {"x": _figures(x), "y": _figures(y), "color": _colour(rows, colour)}
+    if not labels:
+        return _drawn(rows, mark, encoding)
+    encoding["y"] = {**_names(rows, y), "axis": {"labelLimit": 260}}
+    return {"data": values(rows), "mark": mark, "encoding": encoding, "width": WIDER}
+
+
+def level(value: float, axis: str = "y") -> Spec:
+    """A thin dashed rule, for a reference value."""
+    rule = {"type": "rule", "strokeDash": [3, 3], "color": "#888888"}
+    return {"data": values([{"value": value}]), "mark": rule, "encoding": {axis: _quantity("value")}}
+
+
+def layered(*charts: Spec, own_colours: bool = False) -> Spec:
+    """Charts drawn on the same axes."""
+    together: Spec = {"layer": list(charts), "width": WIDTH, "height": HEIGHT}
+    return {**together, "resolve": {"scale": {"color": "independent"}}} if own_colours else together
+
+
+def side_by_side(charts: Mapping[str, Spec], *, columns: int = 2, own_colours: bool = False) -> Spec:
+    """Charts in a grid, each with a title and separate axes."""
+    titled = [{**chart, "title": title} for title, chart in charts.items()]
+    scales = {"color": "independent" if own_colours else "shared"}
+    return {"concat": titled, "columns": columns, "resolve": {"scale": scales}}
+
+
+def captioned(chart: Spec, title: str, caption: Sequence[str]) -> Spec:
+    """A title, with the caption in small letters below."""
+    head = {"text": title, "subtitle": list(caption), "anchor": "start", "subtitleColor": "#555555"}
+    return {**chart, "title": head}
+
+
+def _drawn(rows: Rows, mark: Spec, encoding: Spec) -> Spec:
+    return {"data": values(rows), "mark": mark, "encoding": encoding, "width": WIDTH, "height": HEIGHT}
+
+
+def _quantity(field: str) -> Spec:
+    return {"field": field, "type": "quantitative"}
+
+
+def _figures(axis: Axis) -> Spec:
+    """Few ticks on a logarithmic axis, since a grid line for every digit would hide the curves."""
+    scale: Spec = {"type": "log"} if axis.log else {"zero": axis.zero}
+    ticks = {"tickCount": 4} if axis.log else {}
+    shown = {"format": axis.format} if axis.format else {}
+    return {**_quantity(axis.field), "title": axis.title, "scale": scale, "axis": {**shown, **ticks}}
+
+
+def _names(rows: Rows, axis: Axis) -> Spec:
+    """Names in the order of the rows."""
+    names = list(dict.fromkeys(row[axis.field] for row in rows))
+    return {"field": axis.field, "type": "nominal", "title": axis.title, "sort": names}
+
+
+def _colour(rows: Rows, axis: Axis) -> Spec:
+    """Fixed colours for weighting schemes, a ramp for numbers, the default colours for other names."""
+    found = list(dict.fromkeys(row[axis.field] for row in rows))
+    channel: Spec = {"field": axis.field, "type": "nominal", "title": axis.title}
+    if set(found) <= set(SCHEME_COLOURS):
+        shown = [name for name in SCHEME_COLOURS if name in found]
+        channel["scale"] = {"domain": shown, "range": [SCHEME_COLOURS[name] for name in shown]}
+    elif all(isinstance(value, float) for value in found):
+        channel |= {"type": "quantitative", "scale": {"scheme": "viridis"}}
+    elif all(isinstance(value, int) for value in found):
+        channel |= {"type": "ordinal", "scale": {"scheme": "viridis"}}
+    return channel
+
+
+PER_ITEM = Axis("annotations_per_item", "annotations per item", format="~g")
+PEOPLE = Axis("annotators", "annotators")
+MORE = Axis("more_annotations", "annotations to make", zero=True)
+IN_ALL = Axis("annotations", "annotations in all", zero=True)
+HALF_WIDTH = Axis("half_width", "± around the number", zero=True)
+ROUTE = Axis("line", "")
+
+
+def planned(rows: Rows) -> Spec:
+    """Rows of a plan, with ``line``, the route in words; a route that brings every item to n has a point for that n."""
+    several = len({row["half_width"] for row in rows if "half_width" in row}) > 1
+    people = "annotators" in rows[0]
+    shown = [row for row in rows if row["best"]] if several and "annotations" in rows[0] and not people else rows
+    x, y = _axes_of_a_plan(rows[0], several)
+    drawn = layered(lines(shown, x, y, ROUTE), points(shown, x, y, ROUTE, size=50))
+    return {**drawn, "config": theme()}
+
+
+def _axes_of_a_plan(row: Mapping[str, Any], several: bool) -> tuple[Axis, Axis]:
+    """The axes, which depend on what the plan asks for."""
+    if "annotators" in row:
+        return PEOPLE, HALF_WIDTH if "budget" in row else IN_ALL
+    if "annotations" in row:  # for half-widths
+        return (MORE, HALF_WIDTH) if several else (PER_ITEM, MORE)
+    return (PER_ITEM, MORE) if "require" in row else (PER_ITEM, HALF_WIDTH)
+
+
+COMPARED_TIPS = {"name": "", "figure": "agreement", "interval": "interval"}
+GAP_TIPS = {"name": "", "figure": "difference", "interval": "interval"}
+
+
+def compared(figures: Rows, gaps: Rows, *, margin: float | None = None) -> Spec:
+    """Rows of ``name, value, low, high, figure, interval``; a margin is the line a model must stay above."""
+    above = across([{**row, "kind": CHOSEN} for row in figures], "agreement", COMPARED_TIPS)
+    shown = [{**row, "kind": OTHER if row["low"] is None or row["low"] <= 0 <= row["high"] else CHOSEN} for row in gaps]
+    reference = 0.0 if margin is None else -margin
+    below = across(shown, "difference in agreement", GAP_TIPS, reference=reference, lowest=-1.0)
+    own = {"scale": dict.fromkeys(("x", "y", "color"), "independent")}
+    return {"vconcat": [above, below], "resolve": own}
