@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -23,9 +22,7 @@ CANNOT_WRITE = 4
 OURS = 70
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 COMPLETE = "_SPAGREE_COMPLETE"  # set by the shell's completion script: docs/how-to.md, "Completion in the shell"
-COLLECTED = 100_000  # new objects between searches for garbage: imports make many objects, and all of them stay
-LOOK_AGAIN = 0.5  # seconds
-_stopped_by: list[int] = []  # the exit code of the last signal
+_stopped_by: list[int] = []  # the exit codes of signals: a library may swallow what a signal raises
 
 # name → its file, and what it does in one line
 COMMANDS = {
@@ -99,7 +96,6 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
-    gc.set_threshold(COLLECTED)
     _leave_in_order()
     if sys.stdout is None:  # closed by the parent process
         sys.exit(CANNOT_WRITE)
@@ -109,16 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(shell_complete(cli, {}, "spagree", COMPLETE, os.environ[COMPLETE]))
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words  # anywhere on the line: people add it last
-    try:
-        code = _run([word for word in words if word != "--debug"], debug)
-    finally:
-        if _stopped_by and hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    if _stopped_by:
-        # Python ends by SIGINT itself if Ctrl-C ever ended an exec of a string; the next such call clears that mark
-        eval("0")  # noqa: S307
-        code = _stopped_by[-1]
-    sys.exit(code)
+    code = _run([word for word in words if word != "--debug"], debug)
+    sys.exit(_stopped_by[-1] if _stopped_by else code)
 
 
 def _leave_in_order() -> None:
@@ -132,18 +120,9 @@ def _leave_in_order() -> None:
 
 
 def _stop(code: int, *_: object) -> NoReturn:
-    """Raise what ends the command. A library may swallow it, for instance during an import, so look again."""
+    """Raise what ends the command in order."""
     _stopped_by.append(code)
-    if hasattr(signal, "setitimer"):  # Windows has none
-        signal.signal(signal.SIGALRM, partial(_stop_again, code))
-        signal.setitimer(signal.ITIMER_REAL, LOOK_AGAIN, LOOK_AGAIN)
     raise KeyboardInterrupt if code == INTERRUPTED else SystemExit(code)
-
-
-def _stop_again(code: int, *_: object) -> None:
-    """Raise it once more unless an exception is on its way and the command is cleaning up."""
-    if sys.exc_info()[1] is None:
-        _stop(code)
 
 
 def _run(arguments: list[str], debug: bool) -> int:
