@@ -6,18 +6,19 @@ one label. Both tests therefore compare annotators with the others on the same i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.intervals import mean_error, wilson_each
-from spagree.estimate.leave_one_out import Peers, leave_one_out
+from spagree.estimate.intervals import AT_THE_END, mean_error, wilson_each
+from spagree.estimate.jackknife import Sizes, entry_of_each
+from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.grouping import Floats, Ints, counted, ratio, run_starts, sums
+from spagree.estimate.weights import ByN
+from spagree.grouping import Floats, Ints, counted, numbered, ratio, run_starts, sums
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALPHA = 0.05  # how often the list may name someone who is like the others
+THREE = 3  # annotations: of two, nobody can say who differs
+NO_OVERLAP = "shares no item with anybody"
+ONE_ITEM = "shares only one item, too few to show how items differ"
+ONE_CLUSTER = "all items shared with others are in one cluster: how clusters differ cannot be seen"
+FEW_OF_THREE = f"fewer than {FEW_ITEMS} items with three or more annotations"
+OTHERS_ALIKE = "perhaps two of the others agree unusually often: without one of them nothing stands out"
 
 
 def mean_agreement(annotators: polars.DataFrame) -> float | None:
@@ -42,73 +49,170 @@ def mean_agreement(annotators: polars.DataFrame) -> float | None:
 
 
 @dataclass(frozen=True)
+class Visits:
+    """Annotations of pairable items by known annotators, item by item, each beside the others of its item.
+
+    ``agree`` sums the agreement with the other n − 1 annotations (n_c − 1 for nominal labels), ``pairs`` is the item's
+    A, and ``unit`` is what varies independently: the item, or its cluster.
+    """
+
+    people: int
+    annotator: Ints
+    item: Ints
+    unit: Ints
+    label: Ints
+    n: Floats
+    agree: Floats
+    pairs: Floats
+    similarity: Floats | None = None
+
+    @classmethod
+    def of(cls, codes: Coded, votes: LabelCounts) -> Visits:
+        """From coded annotations and the votes of single items, under a metric and by cluster if there is one."""
+        used = (codes.annotator >= 0) & (votes.n > 1)[codes.item]
+        item, entry = codes.item[used].astype(np.int64), entry_of_each(votes)[used]
+        who, label = codes.annotator[used].astype(np.int64), votes.label[entry]
+        figures = votes.n[item], votes.agreeing[entry], votes.agreeing_pairs[item]
+        return cls(len(codes.annotators), who, item, votes.unit_of[item], label, *figures, votes.similarity)
+
+    def where(self, chosen: NDArray[np.bool_] | Ints) -> Visits:
+        """Some of the annotations."""
+        columns = self.annotator, self.item, self.unit, self.label, self.n, self.agree, self.pairs
+        return Visits(self.people, *(column[chosen] for column in columns), self.similarity)
+
+    @property
+    def against_rest(self) -> Floats:
+        """How much more the others of its item agree with each annotation than with each other."""
+        return against_rest(self.n, self.agree, self.pairs)
+
+    def means(self, values: Floats) -> Means:
+        """The mean of each annotator's values, one per annotation; summed within units before they are squared."""
+        items = np.bincount(self.annotator, minlength=self.people).astype(np.float64)
+        mean = ratio(sums(self.annotator, values, self.people), items)
+        first, place = numbered(self.annotator, self.unit)
+        who, size = self.annotator[first], np.bincount(place).astype(np.float64)
+        deviation = sums(place, values - mean[self.annotator], len(first))
+        units = np.bincount(who, minlength=self.people)
+        squares, sizes = (sums(who, each**2, self.people) for each in (deviation, size))
+        return Means.of(items, mean, squares, units, sizes)
+
+
+def against_rest(n: Floats, agree: Floats, pairs: Floats) -> Floats:
+    """How much more the n − 1 others of an item agree with one annotation than with each other, from three on.
+
+    >>> against_rest(np.array([3.0, 4.0]), np.array([0.0, 1.0]), np.array([2.0, 4.0])).round(3).tolist()
+    [-1.0, 0.0]
+    """
+    return np.asarray(agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2)))
+
+
+class Means(NamedTuple):
+    """Means over items, their standard errors, and how many equal units, items or clusters, they rest on."""
+
+    items: Floats
+    mean: Floats
+    stderr: Floats
+    units: Floats
+
+    @classmethod
+    def of(cls, items: Floats, mean: Floats, squares: Floats, units: Ints | Floats, sizes: Floats) -> Means:
+        """From the sums over units: their number, squared deviations and squared numbers of items."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(items, mean, mean_error(units, squares) * units / items, ratio(items**2, sizes, 0.0))
+
+    @property
+    def p(self) -> Floats:
+        """One-sided p: how often a mean of 0 would come out this low. NaN for fewer than ten equal units."""
+        from scipy.special import stdtr
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.where(np.abs(self.mean) < AT_THE_END, 0.0, self.mean / self.stderr)
+            return np.where(self.units >= FEW_ITEMS, stdtr(self.units - 1, distance), np.nan)
+
+
+@dataclass(frozen=True)
 class AgainstOthers:
     """Each annotator's mean difference from the others on the same items; NaN without such items."""
 
-    items: Floats
     difference: Floats
     low: Floats
     high: Floats
-    p: Floats
-    """One-sided p: how often someone like the others would agree this much less. NaN for fewer than ten items."""
-
-    @property
-    def stands_out(self) -> NDArray[np.bool_]:
-        """Who agrees less than the others by Holm's test: a false name appears in at most one data set in twenty.
-
-        >>> nothing = np.zeros(4)
-        >>> differences = AgainstOthers(nothing, nothing, nothing, nothing, np.array([0.02, 0.001, np.nan, 0.4]))
-        >>> differences.stands_out.tolist()
-        [True, True, False, False]
-        """
-        adjusted = holm([None if np.isnan(p) else float(p) for p in self.p])
-        return np.array([p is not None and p <= ALPHA for p in adjusted], dtype=np.bool_)
+    stands_out: list[bool | None]
+    """With whom the others agree less than with each other; None where that cannot be told."""
+    why_not: list[str | None]
+    """Why it cannot be told."""
 
 
-def against_others(peers: Peers, level: float) -> AgainstOthers:
+def against_others(visits: Visits, level: float) -> AgainstOthers:
     """Compare each annotator with the others on the same items, for items with three or more annotations.
 
-    >>> peers = Peers(2, np.array([0, 0, 1]), np.array([3, 4, 3]), np.array([0.0, 1, 1]), np.array([2.0, 4, 2]))
-    >>> against_others(peers, 0.95).difference.tolist()
-    [-0.5, 0.5]
+    Two who copy from each other make everybody beside them stand out. Annotators are therefore named only if they stand
+    out whoever of the others is left out: Holm's test takes the largest p of all these. It names someone who is like
+    the others in at most one data set in twenty.
     """
-    from scipy.special import stdtr
-
-    compared = peers.named.where(peers.named.n > 2)
-    annotator, n, agree = compared.annotator, compared.n, compared.agree
-    difference = compared.share - (compared.pairs - 2 * agree) / ((n - 1) * (n - 2))
-    items = np.bincount(annotator, minlength=peers.size).astype(np.float64)
-    mean = ratio(sums(annotator, difference, peers.size), items)
-    error, units = _spread(compared, difference - mean[annotator], items)
+    compared = visits.where(visits.n >= THREE)
+    found = compared.means(compared.against_rest)
     # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
-    low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, units, level))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.where(mean == 0, 0.0, mean / error)
-        p = np.where(units >= FEW_ITEMS, stdtr(units - 1, distance), np.nan)
-    return AgainstOthers(items, mean, low, high, p)
+    low, high = (2 * end - 1 for end in wilson_each((1 + found.mean) / 2, found.stderr / 2, found.units, level))
+    p = found.p
+    stands_out: list[bool | None] = [None if unknown else False for unknown in np.isnan(p).tolist()]
+    why_not = [FEW_OF_THREE if unknown else None for unknown in np.isnan(p).tolist()]
+    apart = rejected(p)
+    p[apart] = [_without_one_other(compared, person) for person in apart]
+    named = rejected(p)
+    for person in apart:
+        stands_out[person] = True if person in named else None
+        why_not[person] = None if person in named else OTHERS_ALIKE
+    return AgainstOthers(found.mean, low, high, stands_out, why_not)
 
 
-def _spread(peers: Peers, deviation: Floats, items: Floats) -> tuple[Floats, Floats]:
-    """Standard error of each annotator's mean, and how many independent items, or equal clusters, it rests on.
+def rejected(p: Floats) -> list[int]:
+    """Whose p is small by Holm's test; those without one are not tested.
 
-    With clusters, deviations are summed within each before they are squared (docs/mathematics.md §8.1).
+    >>> rejected(np.array([0.02, 0.001, np.nan, 0.4])), rejected(np.array([0.01, 0.03, 0.04]))
+    ([0, 1], [0])
     """
-    if peers.cluster is None:
-        return mean_error(items, peers.per_annotator(deviation**2)), items
-    both, place = np.unique(np.stack([peers.annotator, peers.cluster]), axis=1, return_inverse=True)
-    place = place.ravel()
-    who, size = both[0], np.bincount(place).astype(np.float64)
-    summed = sums(place, deviation, len(size))
-    clusters = np.bincount(who, minlength=peers.size).astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        units = items**2 / sums(who, size**2, peers.size)
-        error = np.sqrt(clusters / (clusters - 1) * sums(who, summed**2, peers.size)) / items
-    return np.where(clusters > 1, error, np.nan), np.where(items > 0, units, 0.0)
+    adjusted = holm([None if np.isnan(each) else float(each) for each in p])
+    return [place for place, each in enumerate(adjusted) if each is not None and each <= ALPHA]
 
 
-NO_OVERLAP = "shares no item with anybody"
-ONE_ITEM = "shares only one item, too few to show how items differ"
-ONE_CLUSTER = "all items shared with others are in one cluster: how clusters differ cannot be seen"
+def _without_one_other(compared: Visits, person: int) -> float:
+    """The largest p of a person's difference from the others, leaving out any one of these.
+
+    Of an item with three annotations too few are left to compare; 1 if too few items are left.
+    """
+    mine = compared.where(compared.annotator == person)
+    before, unit = mine.against_rest, np.unique(mine.unit, return_inverse=True)[1].ravel()
+    # Each annotation by somebody else on these items, and how the person compares with the rest without it
+    first, end = np.searchsorted(compared.item, mine.item), np.searchsorted(compared.item, mine.item, side="right")
+    own = np.repeat(np.arange(len(first)), end - first)
+    row = np.arange(len(own)) + np.repeat(end - np.cumsum(end - first), end - first)
+    by_others = compared.annotator[row] != person
+    own, row = own[by_others], row[by_others]
+    others, other = np.unique(compared.annotator[row], return_inverse=True)
+    one, two = mine.label[own], compared.label[row]
+    alike = one == two if compared.similarity is None else compared.similarity[one, two]
+    agree, pairs = mine.agree[own] - alike, mine.pairs[own] - 2 * compared.agree[row]
+    stays = mine.n[own] > THREE
+    after = np.where(stays, against_rest(np.maximum(mine.n[own] - 1, THREE), agree, pairs), 0.0)
+    # For each of the others: the sums over all units, changed by the units with an annotation of theirs
+    cells, cell = numbered(other, unit[own])
+    who, where = other[cells], unit[own][cells]
+    size = np.bincount(unit).astype(np.float64)
+    total = sums(unit, before, len(size))
+    size_left = size[where] - sums(cell, (~stays).astype(np.float64), len(cells))
+    total_left = total[where] + sums(cell, after - before[own], len(cells))
+
+    def over_units(whole: Floats, left: Floats) -> Floats:
+        return np.asarray(whole.sum() + sums(who, left - whole[where], len(others)))
+
+    items, sizes = over_units(size, size_left), over_units(size**2, size_left**2)
+    units = over_units(np.ones(len(size)), (size_left > 0).astype(np.float64))
+    mean = ratio(over_units(total, total_left), items)
+    cross = over_units(total * size, total_left * size_left)
+    squares = over_units(total**2, total_left**2) - 2 * mean * cross + mean**2 * sizes
+    p = Means.of(items, mean, np.maximum(squares, 0.0), units, sizes).p
+    return float(np.nan_to_num(p, nan=1.0).max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -175,46 +279,33 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_], cluster: Ints | None) -> 
     return [p is not None and p <= ALPHA for p in adjusted]
 
 
-def annotators(
-    codes: Coded,
-    peers: Peers,
-    by_n: Mapping[int, Fraction],
-    spa: float | None,
-    level: float,
-    *,
-    cluster: Ints | None = None,
-) -> polars.DataFrame:
+def annotators(codes: Coded, votes: LabelCounts, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
     """One row per annotator, lowest agreement with the others first; those with few shared items come last.
 
-    ``agreement`` is the probability that another annotator, drawn at random from a random one of the annotator's
-    shared items, gave the same label; every item counts the same, however many others annotated it. ``against_others``
-    is how much more the others agree with the annotator than with each other, over the items with three or more
-    annotations; ``stands_out`` is None with fewer than ten such items. With ``cluster``, the cluster of each item,
-    errors and tests are over clusters.
+    ``votes`` are those of single items, under the metric in use and by cluster if there are clusters: errors and tests
+    are then over clusters. ``agreement`` is the probability that another annotator, drawn at random from a random one
+    of the annotator's shared items, gave the same label; every item counts the same, however many others annotated it.
     """
     import polars
 
-    named = peers.named
-    shared = named.shared
-    value = ratio(named.per_annotator(named.share), shared)
-    stderr, units = _spread(named, named.share - value[named.annotator], shared)
-    low, high = wilson_each(value, stderr, units, level)
-    without = leave_one_out(peers, by_n) if by_n else np.full(peers.size, np.nan)
-    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=peers.size)
-    shares = label_shares(codes, cluster)
-    against = against_others(peers, level)
-    tested = zip(against.stands_out.tolist(), np.isnan(against.p).tolist(), strict=True)
+    visits, people = Visits.of(codes, votes), len(codes.annotators)
+    found = visits.means(visits.agree / (visits.n - 1))
+    low, high = wilson_each(found.mean, found.stderr, found.units, level)
+    without = Sizes.of(votes).without(jackknife.annotators(codes, votes), by_n)
+    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
+    shares = label_shares(codes, votes.cluster)
+    against = against_others(visits, level)
     reasons = [
         NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else ONE_CLUSTER if unknown else None
-        for m, unknown in zip(shared.tolist(), np.isnan(stderr).tolist(), strict=True)
+        for m, unknown in zip(found.items.tolist(), np.isnan(found.stderr).tolist(), strict=True)
     ]
     columns = {
         "annotator": codes.annotators,
         "annotations": annotations.astype(np.int64),
         "coverage": annotations / max(codes.items, 1),
-        "shared": shared.astype(np.int64),
-        "agreement": value,
-        "stderr": stderr,
+        "shared": found.items.astype(np.int64),
+        "agreement": found.mean,
+        "stderr": found.stderr,
         "low": low,
         "high": high,
         "spa_without": without,
@@ -225,10 +316,9 @@ def annotators(
         "against_others": against.difference,
         "against_others_low": against.low,
         "against_others_high": against.high,
-        "stands_out": polars.Series(
-            [None if unknown else stands_out for stands_out, unknown in tested], dtype=polars.Boolean
-        ),
-        "few": units < FEW_ITEMS,
+        "stands_out": polars.Series(against.stands_out, dtype=polars.Boolean),
+        "stands_out_undefined": polars.Series(against.why_not, dtype=polars.String),
+        "few": found.units < FEW_ITEMS,
         "undefined": polars.Series(reasons, dtype=polars.String),
     }
     frame = polars.DataFrame(columns, schema_overrides={"annotator": polars.String, "commonest": polars.String})

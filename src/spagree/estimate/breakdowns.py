@@ -209,10 +209,9 @@ class Measurement(Evidence):
 
         def make() -> polars.DataFrame:
             cluster = self.item_clusters
-            if cluster is None:
-                return annotators(self.codes, self.peers, self.by_n(), spa, self.level)
-            people = peers(self.table, self.similarity, cluster)
-            return annotators(self.table, people, self.by_n(), spa, self.level, cluster=cluster)
+            codes = self.codes if cluster is None else self.table
+            each = replace(votes_in_codes(codes), similarity=self.similarity, cluster=cluster)
+            return annotators(codes, each, self.by_n(), spa, self.level)
 
         return self._once("annotators", make)
 
