@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from math import comb, sqrt
@@ -14,7 +15,7 @@ import spagree
 from breakdown_oracle import THREE_ITEMS, Rows, annotator_agreement, by_item, close, rows_of, spa, without
 from examples import examples
 from oracle import exactly
-from spagree.estimate import leave_one_out as peers_module
+from spagree.estimate import jackknife
 from spagree.estimate.annotators import NO_OVERLAP, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
 
@@ -60,8 +61,32 @@ def test_spa_without_each_annotator_is_spa_of_the_rest(scheme: str, rows: Rows) 
 def test_blocks_of_annotators_change_nothing(rows: Rows) -> None:
     whole = spagree.measure(rows).annotators()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(peers_module, "CELLS_AT_ONCE", 7)
+        patch.setattr(jackknife, "CELLS_AT_ONCE", 7)
         assert spagree.measure(rows).annotators().equals(whole)
+
+
+@pytest.mark.parametrize("power", [6, 20, -20])
+@pytest.mark.parametrize("items", [[2, 3], [2, 3, 5, 8], [2, 2, 1999, 2000]])
+def test_spa_without_each_annotator_is_exact_however_steep_the_weights(power: int, items: list[int]) -> None:
+    def weight(n: int) -> Fraction:
+        return Fraction(10) ** (power * n)
+
+    rows = [(f"q{i}", f"a{j}", "xyz"[(j * j + i * j) % 3]) for i, n in enumerate(items) for j in range(n)]
+    measured = spagree.measure(rows, weights=weight)
+    found = {row["annotator"]: row["spa_without"] for row in measured.annotators().rows(named=True)}
+    for who in ("a0", "a1", "a2", f"a{max(items) - 1}"):
+        assert found[who] == pytest.approx(float(by_counts(without(rows, who), weight)), rel=4e-15)
+
+
+def by_counts(rows: Rows, weight: Callable[[int], Fraction]) -> Fraction:
+    """SPA in exact fractions, from the labels of each item."""
+    above = below = Fraction()
+    for said in by_item(rows).values():
+        if (n := len(said)) > 1:
+            counts = Counter(label for _, label in said).values()
+            above += weight(n) * Fraction(sum(count * (count - 1) for count in counts), n * (n - 1))
+            below += weight(n)
+    return above / below
 
 
 def test_custom_weights_apply_to_the_remaining_annotations() -> None:

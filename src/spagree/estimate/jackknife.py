@@ -85,7 +85,7 @@ class Sizes:
         values = [np.full(0 if len(n) else len(units.times), np.nan)]
         for items, agreeing in self._left(units, n) if len(n) else ():
             largest = np.where(items > 0, exponent, exponent.min()).max(axis=1, keepdims=True)
-            scale = np.ldexp(1.0, np.maximum(exponent - largest, UNDERFLOW))
+            scale = np.ldexp(1.0, np.clip(exponent - largest, UNDERFLOW, 0))  # above 0 only where no item is
             below = (items * (scale * mantissa)).sum(axis=1)  # row by row: the same bits for any size of block
             above = (agreeing * (scale * per_pair)).sum(axis=1)
             values.append(np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0))

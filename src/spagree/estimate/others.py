@@ -74,7 +74,7 @@ class Others:
     @cached_property
     def shared(self) -> Floats:
         """Items each annotator shares with others."""
-        pairable = (self.votes.n > 1)[self.codes.item]
+        pairable = (self.votes.n > 1)[self.codes.item] & (self.codes.annotator >= 0)
         return np.bincount(self.codes.annotator[pairable], minlength=len(self.codes.annotators)).astype(np.float64)
 
     @cached_property
