@@ -79,7 +79,7 @@ DESIGNS: dict[str, Callable[[int, Random], Ints]] = {
     "10% of 20": lambda items, _: np.where(np.arange(items) < items // 10, 20, 2),
     "Zipf": lambda items, random: np.minimum(1 + random.zipf(2.0, items), 100),
 }
-WEIGHED = {"": "annotations_m1", "flat ": "flat", "edge ": "edge", "adaptive ": "adaptive"}
+WEIGHED = {"": "annotations_m1", "flat ": "flat", "edge ": "edge"}
 
 
 def tally_of(p: Floats, n: Ints, random: Random) -> Tally:
@@ -310,10 +310,10 @@ def report(rows: list[Row]) -> str:
         "## Calibration sets",
         "",
         _heavy([row for row in rows if row["part"] == "spa"]),
-        "| agreement | items | annotations | `annotations_m1` | width | `flat` | width | `edge` | `adaptive` |",
-        "|--:|--:|---|--:|--:|--:|--:|--:|--:|",
+        "| agreement | items | annotations | `annotations_m1` | width | `flat` | width | `edge` |",
+        "|--:|--:|---|--:|--:|--:|--:|--:|",
     ]
-    shown = ("covers", "width", "flat covers", "flat width", "edge covers", "adaptive covers")
+    shown = ("covers", "width", "flat covers", "flat width", "edge covers")
     for row in rows:
         if row["part"] == "spa":
             shares = " | ".join(f"{row[name]:.3f}" for name in shown)

@@ -23,8 +23,7 @@ from spagree.estimate.item_groups import exact_mean, item_groups
 from spagree.estimate.weights import weigh
 from spagree.tally.tally import Tally
 
-SCHEMES = ("flat", "annotations", "annotations_m1", "edge", "inv_var_class", "adaptive")
-FIXED = tuple(scheme for scheme in SCHEMES if scheme != "adaptive")
+SCHEMES = ("flat", "annotations", "annotations_m1", "edge", "inv_var_class")
 SIZES = (50, 100, 300, 1000)
 FEWEST, CALIBRATED, MOST = 5, 0.05, 50
 Random = np.random.Generator
@@ -98,7 +97,7 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
     parts = [TEXT.format(rounds=rounds, sets=len(sets), named=", ".join(sets))]
     for design, words in (("thinning", "Random thinning"), ("calibration", "Calibration design")):
         chosen = [row for row in rows if row["design"] == design]
-        over = {s: np.array([row[s] / min(row[each] for each in FIXED) for row in chosen]) for s in SCHEMES}
+        over = {s: np.array([row[s] / min(row[each] for each in SCHEMES) for row in chosen]) for s in SCHEMES}
         flat = {s: np.exp(np.mean([np.log(row[s] / row["flat"]) for row in chosen])) for s in SCHEMES}
         worst = {s: chosen[int(np.argmax(over[s]))] for s in SCHEMES}
         bias = {s: max(chosen, key=lambda row, s=s: abs(row[f"bias {s}"])) for s in SCHEMES}
@@ -106,9 +105,7 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
         for size in SIZES:
             mean = [np.exp(np.mean(np.log(over[s][[row["items"] == size for row in chosen]]))) for s in SCHEMES]
             parts.append(
-                f"| mean over the best fixed scheme, {size:,} items | "
-                + " | ".join(f"{each:.3f}" for each in mean)
-                + " |"
+                f"| mean over the best scheme, {size:,} items | " + " | ".join(f"{each:.3f}" for each in mean) + " |"
             )
         parts.append("| all sizes | " + " | ".join(f"{np.exp(np.log(over[s]).mean()):.3f}" for s in SCHEMES) + " |")
         parts.append("| worst | " + " | ".join(f"{over[s].max():.2f}" for s in SCHEMES) + " |")
@@ -125,8 +122,8 @@ TEXT = """# Which weights to use by default
 Mean squared error of SPA by weighting scheme on {sets} real sets ({named}), {rounds:,} data sets per set, design and size.
 Only items with five or more annotations are used, so the agreement of each is well known. Random thinning: up to
 five annotations per item, each kept with probability 0.6. Calibration design: two annotations for most items, all there are
-(up to 50) for one in twenty. Geometric means over sets of the ratio to the best fixed scheme *of that set and size*, which
-nobody knows in advance: no fixed scheme can reach 1. Made by `python benchmarks/default_weights.py FOLDER`;
+(up to 50) for one in twenty. Geometric means over sets of the ratio to the best scheme *of that set and size*, which
+nobody knows in advance: no scheme can reach 1. Made by `python benchmarks/default_weights.py FOLDER`;
 all rows are in [default-weights.csv](default-weights.csv). [The decision](../decisions/0006-default-weights.md).
 """
 

@@ -21,13 +21,12 @@ from publish import publish
 from spagree.estimate.item_groups import item_groups
 from spagree.estimate.missingness import missingness
 from spagree.estimate.uncertainty import spa_estimate
-from spagree.estimate.weights import weigh
+from spagree.estimate.weights import DEFAULT, weigh
 from spagree.tally.tally import Cell, Tally
 
 ITEMS = (10, 30, 100, 300, 1000)
 AGREEMENT = (0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
 DESIGNS = {"2": (2, 2), "2–5": (2, 5), "3": (3, 3)}
-SCHEMES = ("annotations_m1", "adaptive")
 Row = dict[str, str | int | float]
 
 
@@ -61,22 +60,20 @@ def settings() -> Iterator[tuple[str, float, int, str]]:
 
 
 def cover(kind: str, truth: float, items: int, design: str, rounds: int) -> Row:
-    """Coverage per scheme, and how often the assumption check raises a false alarm at 5%."""
+    """Coverage, and how often the assumption check raises a false alarm at 5%."""
     random = np.random.default_rng([items, round(truth * 100), len(kind), len(design)])
     hits: Counter[str] = Counter()
     tests = 0
     for _ in range(rounds):
         tally = draw(kind, truth, items, DESIGNS[design], random)
         groups = item_groups(tally)
-        for scheme in SCHEMES:
-            by_n = weigh(scheme, tally).by_n
-            result = spa_estimate(groups, by_n, level=0.95, scheme=scheme)
-            hits[scheme] += result.low is not None and result.low <= truth <= (result.high or 0)
+        result = spa_estimate(groups, weigh(DEFAULT, tally).by_n, level=0.95, scheme=DEFAULT)
+        hits["interval"] += result.low is not None and result.low <= truth <= (result.high or 0)
         p = missingness(groups, 0.95).p if len(groups.exact) > 1 and items >= 100 else None
         tests += p is not None
         hits["alarm"] += p is not None and p < 0.05
     row: Row = {"data": kind, "annotations per item": design, "agreement": truth, "items": items}
-    row |= {scheme: round(hits[scheme] / rounds, 4) for scheme in SCHEMES}
+    row[DEFAULT] = round(hits["interval"] / rounds, 4)
     return row | {"false alarms": round(hits["alarm"] / tests, 4) if tests else ""}
 
 
@@ -89,14 +86,13 @@ def report(rows: list[Row], rounds: int) -> str:
         parts.append("| agreement | " + " | ".join(f"{items:,} items" for items in ITEMS) + " |")
         parts.append("|--:|" + "--:|" * len(ITEMS))
         for truth in AGREEMENT:
-            values = [row["annotations_m1"] for row in chosen if row["agreement"] == truth]
+            values = [row[DEFAULT] for row in chosen if row["agreement"] == truth]
             parts.append(f"| {truth} | " + " | ".join(f"{float(value):.3f}" for value in values) + " |")
     return "\n".join(parts) + "\n"
 
 
 def _extremes(rows: list[Row]) -> dict[str, str]:
-    values = [float(row["annotations_m1"]) for row in rows]
-    adaptive = [float(row["adaptive"]) for row in rows]
+    values = [float(row[DEFAULT]) for row in rows]
     alarms = [float(row["false alarms"]) for row in rows if row["false alarms"] != ""]
     inside = sum(0.93 <= value <= 0.97 for value in values)
     return {
@@ -105,9 +101,8 @@ def _extremes(rows: list[Row]) -> dict[str, str]:
         "inside": f"{inside} of {len(values)}",
         "below": str(sum(value < 0.93 for value in values)),
         "above": str(sum(value > 0.97 for value in values)),
-        "near": str(sum(float(row["annotations_m1"]) < 0.93 and float(row["agreement"]) > 0.96 for row in rows)),
-        "small": str(sum(float(row["annotations_m1"]) > 0.97 and int(row["items"]) <= 30 for row in rows)),
-        "adaptive": f"{min(adaptive):.3f}–{max(adaptive):.3f}",
+        "near": str(sum(float(row[DEFAULT]) < 0.93 and float(row["agreement"]) > 0.96 for row in rows)),
+        "small": str(sum(float(row[DEFAULT]) > 0.97 and int(row["items"]) <= 30 for row in rows)),
         "alarms": f"{min(alarms):.3f}–{max(alarms):.3f}",
     }
 
@@ -115,11 +110,10 @@ def _extremes(rows: list[Row]) -> dict[str, str]:
 HEAD = """# Coverage of the interval
 
 How often the nominal 95% interval contains the true probability of agreement: {rounds:,} simulated data sets
-per cell, weights `annotations_m1`. Made by `python benchmarks/interval_coverage.py`; all cells, also for
-`adaptive`, are in [interval-coverage.csv](interval-coverage.csv).
+per cell, weights `annotations_m1`. Made by `python benchmarks/interval_coverage.py`; all cells are
+in [interval-coverage.csv](interval-coverage.csv).
 
 - Lowest coverage {lowest}, highest {highest}; {inside} cells lie within 0.93–0.97, {below} below and {above} above.
-- With `adaptive` weights, which are estimated from the same items: {adaptive}.
 - Near perfect agreement and with few items the possible data form a lattice, and no interval can be exact. With 10 items of two
   annotations and agreement 0.99, 90.4% of all data sets are perfect; one disagreement makes 9.1% more. An interval
   that contains 0.99 only for perfect data covers 0.904, one that also does so for a single disagreement 0.996:

@@ -2,7 +2,7 @@
 
     python benchmarks/studies.py [--rounds 3000]
 
-One round adds all annotations of a data set of MBIC's size one at a time, in random order, and records seven
+One round adds all annotations of a data set of MBIC's size one at a time, in random order, and records six
 weighting schemes at 100 checkpoints. The plain ones run fewer rounds, in the same process; time per round counts.
 """
 
@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 
 import spagree
-from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
 from spagree.studies.datasets import LabelSet, StandIn, draw, label_set
 from spagree.studies.rounds import annotation_values, checkpoints
 
@@ -43,35 +42,16 @@ def numpy_round(data: LabelSet, seed: int) -> np.ndarray:
 def numpy_schemes(counts: np.ndarray) -> list[float]:
     counts = counts[counts.sum(axis=1) > 1]
     if not len(counts):
-        return [np.nan] * 7
+        return [np.nan] * 6
     n = counts.sum(axis=1)
-    pairs, triples = (counts * (counts - 1)).sum(axis=1), (counts * (counts - 1) * (counts - 2)).sum(axis=1)
-    agreement = pairs / (n * (n - 1))
+    agreement = (counts * (counts - 1)).sum(axis=1) / (n * (n - 1))
     p = counts.sum(axis=0) / counts.sum()
     squares = (p**2).sum()
     spread = squares - squares**2
     shape = ((p**3).sum() - squares**2) / spread if spread > 0 else 0.0
-    shapes = [(1, 1), (0.5, 0), (0.25, 0), (0, 0), (0, 0), (shape, 0), numpy_adaptive(n, agreement, pairs, triples)]
+    shapes = [(1, 1), (0.5, 0), (0.25, 0), (0, 0), (0, 0), (shape, 0)]
     weights = [n * (n - 1) / 2 / (1 + 2 * (n - 2) * a + (n - 2) * (n - 3) / 2 * b) for a, b in shapes]
     return [float((weight * agreement).sum() / weight.sum()) for weight in weights]
-
-
-def numpy_adaptive(n: np.ndarray, agreement: np.ndarray, pairs: np.ndarray, triples: np.ndarray) -> tuple[float, float]:
-    theta = ((n - 1) * agreement).sum() / (n - 1).sum()
-    spread = theta * (1 - theta)
-    if spread <= 0:
-        return PRIOR_A, PRIOR_B
-    three, four = n > 2, n > 3
-    m = n[three]
-    t3 = triples[three] / (m * (m - 1) * (m - 2))
-    k = n[four]
-    m2 = (pairs**2 - 2 * pairs - 4 * triples)[four] / (k * (k - 1) * (k - 2) * (k - 3))
-    three_weight, four_weight = 1 - 1 / (m - 1), 1 - 1 / (k - 2)
-    a = (three_weight * (t3 - theta**2)).sum() / spread + PRIOR_ITEMS * PRIOR_A
-    b = (four_weight * (m2 - theta**2)).sum() / spread + PRIOR_ITEMS * PRIOR_B
-    a, b = a / (three_weight.sum() + PRIOR_ITEMS), b / (four_weight.sum() + PRIOR_ITEMS)
-    a = min(max(a, 0.0), 1.0)
-    return a, min(max(b, 0.0), a)
 
 
 def live_round(data: LabelSet, seed: int) -> list[list[float | None]]:
@@ -113,7 +93,7 @@ def report(rounds: int) -> str:
             f"{datetime.now(UTC):%Y-%m-%d}, {packages}, Python {platform.python_version()}, 2 cores. "
             "Made by `make bench`.",
             "",
-            f"{data.annotations:,} annotations of {data.items:,} items, added one at a time; seven schemes at 100 checkpoints.",
+            f"{data.annotations:,} annotations of {data.items:,} items, added one at a time; six schemes at 100 checkpoints.",
             "",
             "| implementation | per round | ratio | 3,000 rounds |",
             "|---|--:|--:|--:|",

@@ -50,7 +50,7 @@ def sources() -> dict[str, Made]:
     return {
         "plain": lambda: measure(plain),
         "other weights and level": lambda: measure(plain, weights="inv_var_class", level=0.9),
-        "for new annotators": lambda: measure(plain, interval_for="annotators", weights="adaptive"),
+        "for new annotators": lambda: measure(plain, interval_for="annotators", weights="inv_var_class"),
         "own weights": lambda: measure(plain, weights={2: 1, 3: 1.5, 4: 1.75, 5: 2}),
         "bootstrap": lambda: measure(plain, bootstrap=100, seed=3),
         "times, texts and clusters": lambda: measure(timed, cluster="doc"),

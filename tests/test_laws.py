@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, permutations
-from math import comb
+from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -17,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from oracle import SIMPLE, Labels, agreement, counted, long_frame, parse, rounded, spa, tally_of
+from oracle import SIMPLE, agreement, counted, long_frame, parse, rounded, spa, tally_of
 from spagree.estimate import SCHEMES, Findings, find
 from spagree.tally.items import item_counts
 from spagree.tally.tally import Cell, Tally
@@ -62,42 +61,10 @@ def class_weights(items: list[list[str]]) -> Any:
     return inverse_variance(items, [Fraction(count, seen.total()) for count in seen.values()])
 
 
-def adaptive_weights(items: list[list[str]]) -> Any:
-    """The shape by looking at all triples and all disjoint pairs."""
-    theta = spa(items, SIMPLE["annotations_m1"])
-    a, b = Fraction(1, 4), Fraction(0)
-    if 0 < theta < 1:
-        a = shrunk(items, theta, 3, Fraction(1, 4))
-        b = shrunk(items, theta, 4, Fraction(0))
-        a = min(max(a, Fraction(0)), Fraction(1))
-        b = min(max(b, Fraction(0)), a)
-    return lambda labels: (
-        Fraction(comb(len(labels), 2)) / (1 + 2 * (len(labels) - 2) * a + comb(len(labels) - 2, 2) * b)
-    )
-
-
-def shrunk(items: list[list[str]], theta: Fraction, size: int, prior: Fraction) -> Fraction:
-    above, below = 50 * prior, Fraction(50)
-    for labels in (labels for labels in items if len(labels) >= size):
-        weight = 1 - Fraction(1, len(labels) - size + 2)
-        above += weight * (together(labels, size) - theta**2) / (theta - theta**2)
-        below += weight
-    return above / below
-
-
-def together(labels: Labels, size: int) -> Fraction:
-    if size == 3:
-        seen = [one == two == three for one, two, three in combinations(labels, 3)]
-    else:
-        seen = [one == two and three == four for one, two, three, four in permutations(labels, 4)]
-    return Fraction(sum(seen), len(seen))
-
-
 ORACLE = {
     **{scheme: lambda _, weight=weight: weight for scheme, weight in SIMPLE.items()},
     "inv_var": uniform_weights,
     "inv_var_class": class_weights,
-    "adaptive": adaptive_weights,
 }
 EXACT = {*SIMPLE, "inv_var"}
 
@@ -211,10 +178,7 @@ def test_item_counts_of_chunks_that_cut_through_items_sum_to_the_whole() -> None
 def test_the_same_data_again_under_new_ids_leaves_spa_unchanged(scheme: str, times: int) -> None:
     copies = pl.concat([FRAME.with_columns(pl.col("item") + f" copy {k}") for k in range(times)])
     found = find(counted(copies).tally).schemes[scheme]
-    if scheme == "adaptive":  # more data outweighs its prior
-        assert found.value == pytest.approx(findings().schemes[scheme].value, abs=1e-3)
-    else:
-        assert found.value == findings().schemes[scheme].value
+    assert found.value == findings().schemes[scheme].value
     assert found.stderr < findings().schemes[scheme].stderr
 
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from oracle import BARS, parse, tally_of
 from spagree.estimate import COEFFICIENTS, find, weigh
 from spagree.estimate import chance as module
-from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
+from spagree.estimate.shape import item_shape
 from spagree.estimate.uncertainty import wilson
 from spagree.estimate.weights import ByN
 from spagree.tally.tally import Cell, Tally
@@ -208,7 +208,7 @@ def test_the_interval_by_the_formula(name: str, data: str) -> None:
     weight = {"spa_kappa": lambda n: n - 1, "krippendorff_alpha": lambda n: n, "fleiss_kappa": lambda _: 1}[name]
     counts = Counter(label for item in used for label in item)
     pi = shares(used) if name == "fleiss_kappa" else {c: Fraction(m, counts.total()) for c, m in counts.items()}
-    shape = adaptive_shape(tally_of(items))
+    shape = item_shape(tally_of(items), 0.5)
     informing = [(weight(len(i)) * float(sum(1 - pi[c] for c in i) / len(i)), len(i)) for i in pairable(items)]
     first, second, fourth = (sum(g**power for g, _ in informing) for power in (1, 2, 4))
     size = second**2 / fourth

@@ -112,7 +112,7 @@ def test_every_step_is_the_measure_of_its_annotations(weights: Any, rows: Rows, 
 
 @pytest.mark.parametrize("seed", range(2 * TIMES))
 @pytest.mark.parametrize(
-    ("metric", "weights"), [("ordinal", "annotations_m1"), ("ratio", "inv_var_class"), ("interval", "adaptive")]
+    ("metric", "weights"), [("ordinal", "annotations_m1"), ("ratio", "inv_var_class"), ("interval", "edge")]
 )
 def test_every_step_is_the_measure_of_its_annotations_by_a_metric(
     metric: str, weights: str, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -124,7 +124,7 @@ def test_every_step_is_the_measure_of_its_annotations_by_a_metric(
 
 
 @pytest.mark.parametrize(
-    ("weights", "at_once"), [("annotations_m1", 1), ("annotations_m1", 100), ("inv_var_class", 30), ("adaptive", 500)]
+    ("weights", "at_once"), [("annotations_m1", 1), ("annotations_m1", 100), ("inv_var_class", 30), ("edge", 500)]
 )
 def test_a_simulated_project_step_by_step(weights: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many annotations are looked at at once: one item at a time, several blocks, or all of them."""
@@ -300,7 +300,7 @@ def test_an_item_with_very_many_annotations_stays_exact() -> None:
             "time": np.arange(3 * size),
         }
     )
-    agreement = spagree.measure(frame, weights="adaptive")
+    agreement = spagree.measure(frame, weights="inv_var_class")
     found = agreement.development(steps=3)
     assert found["spa"][-1] == agreement.spa.value and found["high"][-1] == agreement.spa.high
     assert found["items"].to_list() == [1, 2, 3]

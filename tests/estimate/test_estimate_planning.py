@@ -17,8 +17,8 @@ from scipy.stats import norm
 
 import spagree
 from oracle import exactly
-from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW, Project, WeightSums
+from spagree.estimate.shape import Shape, item_shape
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, wilson
 from spagree.estimate.weights import SCHEMES
 
@@ -120,7 +120,7 @@ def test_a_fresh_project_turns_out_as_planned(heterogeneity: float, n: int) -> N
     assert half_width(made) == pytest.approx(0.005, rel=0.05)
 
 
-@pytest.mark.parametrize("weights", ["flat", "annotations_m1", "adaptive", "edge"])
+@pytest.mark.parametrize("weights", ["flat", "annotations_m1", "edge"])
 @pytest.mark.parametrize("n", [2, 5])
 def test_new_items_bring_the_interval_where_planned(weights: str, n: int) -> None:
     there = simulated(1_200, (3, 5), 3)
@@ -196,10 +196,8 @@ def scored_tally() -> spagree.Tally:
 
 
 def spread(found: spagree.Agreement, n: int) -> float:
-    """θ(1 − θ) over the weight of `adaptive`, which is 1 for a pair."""
     theta = float(found.spa)
-    usual = Shape(0.05 + 0.42 * theta, 0.25 * theta**2)
-    return theta * (1 - theta) * adaptive_shape(scored_tally(), prior=usual).variance(n)
+    return theta * (1 - theta) * item_shape(scored_tally(), theta).variance(n)
 
 
 def test_the_columns_and_the_best_of_each_route() -> None:

@@ -17,10 +17,9 @@ import spagree
 from oracle import exactly, parse, tally_of
 from spagree.errors import DataError, UsageError
 from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
-from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.label_counts import similar_votes, votes
+from spagree.estimate.shape import item_shape
 from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set
-from spagree.estimate.weights import weigh_at
 from spagree.tally.tally import Cell, Tally
 
 NUMBERS = "1123 112 3345 22 15 5544 1234 33"
@@ -156,7 +155,7 @@ def test_the_identity_as_a_metric_is_nominal_agreement(scheme: str) -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("123"), min_size=2, max_size=6), min_size=2, max_size=6))
-def test_adaptive_counts_pairs_and_triples_by_the_metric(items: list[list[str]]) -> None:
+def test_the_shape_counts_pairs_and_triples_by_the_metric(items: list[list[str]]) -> None:
     """t3 and m2 by going through all annotations, against the sums over labels."""
     tally = tally_of(items)
     metric = Metric("linear")
@@ -183,10 +182,12 @@ def test_adaptive_counts_pairs_and_triples_by_the_metric(items: list[list[str]])
     ]
     twos = sum((len(i) - 1) * np.mean([s(x, y) ** 2 for x, y in permutations(i, 2)]) for i in items)
     pair = (twos / sum(len(i) - 1 for i in items) - theta**2) / spread
-    a = (sum(w * (t - theta**2) for w, t in threes) / spread + 12.5 * pair) / (sum(w for w, _ in threes) + 50)
-    b = sum(w * (m - theta**2) for w, m in fours) / spread / (sum(w for w, _ in fours) + 50)
+    a = (sum(w * (t - theta**2) for w, t in threes) / spread + 50 * (0.05 + 0.42 * theta) * pair) / (
+        sum(w for w, _ in threes) + 50
+    )
+    b = (sum(w * (m - theta**2) for w, m in fours) / spread + 12.5 * theta**2 * pair) / (sum(w for w, _ in fours) + 50)
     a = min(max(a, 0), 1)
-    shape = adaptive_shape(tally, found.pairable())
+    shape = item_shape(tally, theta, found.pairable())
     assert shape.pair == pytest.approx(pair, abs=1e-9)
     assert (shape.a, shape.b) == pytest.approx((a, min(max(b, 0), a)), abs=1e-9)
     pairs = [(len(i) - 1, np.mean([s(x, y) ** 2 for x, y in permutations(i, 2)])) for i in items]
@@ -390,14 +391,3 @@ def test_what_does_not_depend_on_other_labels_is_asked_of_these_only() -> None:
     found = Metric(lambda one, other: float(one == other)).over({"a": 1, "b": 1, "c": 1}).matrix(("a", "b"), np.ones(2))
     assert found is not None
     assert found.tolist() == [[1.0, 0.0], [0.0, 1.0]]
-
-
-def test_adaptive_weights_do_not_depend_on_the_scale() -> None:
-    """A longer scale divides all distances: covariances and the variance of a pair shrink alike."""
-    random = np.random.default_rng(2)
-    tally = Tally.from_items([Counter(map(str, random.integers(1, 4, 5))) for _ in range(80)])
-    relative = []
-    for order in ("123", "123456789"):
-        by_n = weigh_at([2, 3, 5, 9], "adaptive", tally, similar_votes(tally, Metric("linear", tuple(order)))).by_n
-        relative.append([float(by_n[n] / by_n[2]) for n in (3, 5, 9)])
-    assert relative[0] == pytest.approx(relative[1], rel=1e-9)

@@ -20,7 +20,7 @@ SIZES = [2, 3, 4, 5, 6]
 
 
 def test_registry_names_the_papers_six_schemes_and_ours() -> None:
-    assert SCHEMES == ("flat", "annotations", "annotations_m1", "edge", "inv_var", "inv_var_class", "adaptive")
+    assert SCHEMES == ("flat", "annotations", "annotations_m1", "edge", "inv_var", "inv_var_class")
     assert DEFAULT == "annotations_m1"
     assert CUSTOM == "custom"
 
@@ -138,7 +138,7 @@ def test_custom_weights_need_no_entry_below_two() -> None:
 def test_a_misspelt_scheme_is_refused_with_the_nearest_name() -> None:
     message = (
         "unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, annotations, annotations_m1, "
-        "edge, inv_var, inv_var_class, adaptive"
+        "edge, inv_var, inv_var_class"
     )
     for refuse in (lambda: weigh("egde", TALLY), lambda: check_scheme("egde"), lambda: find(TALLY, "egde")):
         with pytest.raises(UsageError) as caught:

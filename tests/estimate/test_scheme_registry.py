@@ -30,14 +30,14 @@ def test_the_registry_names_the_public_schemes() -> None:
     assert spagree.SCHEMES == SCHEMES == tuple(REGISTRY)
 
 
-def test_an_eighth_scheme_is_estimated_exactly(squares: str) -> None:
+def test_another_scheme_is_estimated_exactly(squares: str) -> None:
     found = find(tally_of(ITEMS), squares)
     expected = spa(ITEMS, lambda labels: len(labels) ** 2)
     assert found.spa.value == found.schemes[squares].value == float(expected)
     assert weigh(squares, tally_of(ITEMS)).by_n == {n: n * n for n in (2, 3, 4, 5, 6)}
 
 
-def test_an_eighth_scheme_is_in_every_output(squares: str, tmp_path: Path) -> None:
+def test_another_scheme_is_in_every_output(squares: str, tmp_path: Path) -> None:
     agreement = spagree.measure("example:sparse", weights=squares)
     figures = agreement.to_dict()
     assert figures["spa"]["weights"] == squares
@@ -54,14 +54,13 @@ def test_without_its_entry_the_scheme_is_unknown() -> None:
     with pytest.raises(
         spagree.UsageError,
         match=exactly(
-            "unknown weighting scheme 'squares'; known: flat, annotations, annotations_m1, edge, inv_var, "
-            "inv_var_class, adaptive"
+            "unknown weighting scheme 'squares'; known: flat, annotations, annotations_m1, edge, inv_var, inv_var_class"
         ),
     ):
         spagree.measure("example:sparse", weights="squares")
 
 
-def test_an_eighth_scheme_is_in_the_rounds_of_the_paper(squares: str, tmp_path: Path) -> None:
+def test_another_scheme_is_in_the_rounds_of_the_paper(squares: str, tmp_path: Path) -> None:
     """Not NaN: what the last checkpoint of every round holds is what spagree estimates from all annotations."""
     frame = spagree.simulate(items=40, annotators=7, per_item=(1, 7), seed=8).frame.select("item", "label")
     data = label_set("made", "Made", frame)
@@ -71,9 +70,6 @@ def test_an_eighth_scheme_is_in_the_rounds_of_the_paper(squares: str, tmp_path: 
     assert np.allclose(values[:, -1], expected, rtol=1e-12, atol=0)
     curves = annotation_curves(data, Plan(rounds=30, folder=tmp_path))
     assert tables.sums_under_curve(curves.variance).keys() == REGISTRY.keys()
-    compared = tables.compare("made", "Made", curves)
-    assert [row["scheme"] for row in tables.summary([compared])] == list(REGISTRY)
-    assert compared.ratios[squares] >= 1
 
 
 def test_cached_rounds_of_other_schemes_are_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import spagree
 from examples import examples
 from spagree.studies import kernels
 from spagree.studies.datasets import LabelSet, label_set
-from spagree.studies.rounds import annotation_values, checkpoints, laid_out, prior, registered, round_seeds
+from spagree.studies.rounds import annotation_values, checkpoints, laid_out, registered, round_seeds
 
 
 def make(items: list[str]) -> LabelSet:
@@ -34,7 +34,7 @@ def simulated(**design: object) -> LabelSet:
 
 def in_order(data: LabelSet, order: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     out, paired = np.full((len(steps), len(spagree.SCHEMES)), np.nan), np.zeros(len(steps), np.int64)
-    kernels.annotate(order, *laid_out(data), steps, prior(), registered(data.per_item.max()), out, paired)
+    kernels.annotate(order, *laid_out(data), steps, registered(data.per_item.max()), out, paired)
     return out, paired
 
 
@@ -83,7 +83,7 @@ def test_any_small_data_in_any_order(items: list[str], random: object) -> None:
 
 
 def test_the_order_of_the_schemes_is_the_public_one() -> None:
-    assert spagree.SCHEMES == ("flat", "annotations", "annotations_m1", "edge", "inv_var", "inv_var_class", "adaptive")
+    assert spagree.SCHEMES == ("flat", "annotations", "annotations_m1", "edge", "inv_var", "inv_var_class")
 
 
 def test_nothing_is_recorded_before_the_first_pair() -> None:
@@ -184,21 +184,11 @@ def test_the_same_loops_in_plain_python_give_the_same_values(tmp_path: Path) -> 
 
 def bins_of(data: LabelSet) -> np.ndarray:
     """The integer sums by n that the kernel keeps, from spagree's own tally."""
-    bins = np.zeros((4, int(data.per_item.max()) + 1), np.int64)
-    for (n, pairs, triples), items in data.tally().cells.items():
+    bins = np.zeros((2, int(data.per_item.max()) + 1), np.int64)
+    for (n, pairs, _), items in data.tally().cells.items():
         if n > 1:
-            bins[:, n] += [items, items * pairs, items * pairs**2, items * triples]
+            bins[:, n] += [items, items * pairs]
     return bins
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_the_shape_of_adaptive_is_spagrees(name: str) -> None:
-    from spagree.estimate.adaptive import adaptive_shape
-
-    data = SETS[name]
-    shape = adaptive_shape(data.tally())
-    assert kernels._adaptive_shape(bins_of(data), prior()) == pytest.approx((shape.a, shape.b), abs=1e-12)
-    assert shape.pair == 1  # what the kernel takes for granted
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -211,30 +201,30 @@ def test_the_shape_of_inv_var_class_is_spagrees(name: str) -> None:
     assert kernels._class_shape(np.array(counts)) == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize(("scheme", "shape"), [("flat", (1.0, 1.0)), ("annotations", (0.5, 0.0)), ("edge", (0.0, 0.0))])
-def test_a_mean_with_the_weights_of_the_family(scheme: str, shape: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("scheme", "a"), [("annotations", 0.5), ("annotations_m1", 0.25), ("edge", 0.0)])
+def test_a_mean_with_the_weights_of_the_family(scheme: str, a: float) -> None:
     data = SETS["varied"]
     expected = spagree.measure(data.tally()).schemes[scheme].value
     bins = bins_of(data)
-    assert kernels._mean(bins, kernels._family(bins.shape[1], *shape)) == pytest.approx(expected, rel=1e-13)
+    assert kernels._mean(bins, kernels._family(bins.shape[1], a)) == pytest.approx(expected, rel=1e-13)
 
 
 def test_the_mean_of_nothing_is_not_a_number() -> None:
-    assert np.isnan(kernels._mean(np.zeros((4, 5), np.int64), np.ones(5)))
+    assert np.isnan(kernels._mean(np.zeros((2, 5), np.int64), np.ones(5)))
 
 
 def test_one_annotation_after_the_other_gives_the_cell_of_the_item() -> None:
-    """A += 2 n_ic and T += 3 n_ic (n_ic − 1), against the definition."""
+    """A += 2 n_ic, against the definition."""
     labels = [0, 1, 0, 0, 2, 1, 0]
-    state, bins, seen = np.zeros(4, np.int64), np.zeros((4, 8), np.int64), np.zeros(3, np.int64)
+    state, bins, seen = np.zeros(3, np.int64), np.zeros((2, 8), np.int64), np.zeros(3, np.int64)
     given: Counter[int] = Counter()
     for number, label in enumerate(labels, start=1):
         kernels._add(state, bins, seen, given[label], label)
         given[label] += 1
         cell = spagree.Cell.of(given.values())
-        assert tuple(state[:3]) == cell
+        assert tuple(state[:2]) == (cell.n, cell.pairs)
         if number > 1:
-            assert bins[:, number].tolist() == [1, cell.pairs, cell.pairs**2, cell.triples]
+            assert bins[:, number].tolist() == [1, cell.pairs]
             assert bins[:, 2:].sum() == bins[:, number].sum()
             assert seen.tolist() == [given[each] for each in range(3)]
 

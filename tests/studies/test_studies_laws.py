@@ -16,7 +16,7 @@ from test_studies_kernels import SETS, in_order, make, simulated
 
 import spagree
 from spagree.studies import tables
-from spagree.studies.datasets import LabelSet, label_set, other_sets, paper_sets
+from spagree.studies.datasets import LabelSet, other_sets, paper_sets
 from spagree.studies.rounds import Plan, annotation_curves, annotation_values, checkpoints
 
 ROOT = Path(__file__).parents[2]
@@ -98,31 +98,6 @@ def test_all_schemes_are_one_when_no_item_has_more_than_two() -> None:
     assert (np.abs(known - known[:, :1]) < 1e-15).all()
 
 
-def ratios(heterogeneity: float) -> dict[str, float]:
-    drawn = spagree.simulate(
-        items=400, annotators=12, classes=3, per_item=12, heterogeneity=heterogeneity, quality=1.0, skew=0.0, seed=4
-    )
-    data = label_set("drawn", "Drawn", drawn.frame.select("item", "label"))
-    curves = annotation_curves(data, Plan(rounds=1500, seed=1))
-    return dict(tables.compare("drawn", "Drawn", curves).ratios)
-
-
-def test_no_fixed_scheme_is_good_on_alike_and_on_varied_items_but_adaptive_is() -> None:
-    alike, varied = ratios(0.0), ratios(0.9)
-    assert alike["edge"] < 1.01 and alike["flat"] > 1.5  # nothing but noise: every pair counts
-    assert varied["edge"] > 1.8 and varied["flat"] < 1.1  # items differ: further annotations of one tell little
-    assert max(alike["adaptive"], varied["adaptive"]) < 1.02  # the prior costs a little where items are alike
-    for scheme in set(spagree.SCHEMES) - {"adaptive"}:
-        assert max(alike[scheme], varied[scheme]) > 1.1
-
-
-@pytest.mark.parametrize("heterogeneity", [0.0, 0.5])
-def test_noise_shrinks_with_rounds(heterogeneity: float) -> None:
-    data = simulated(items=60, annotators=6, classes=3, per_item=6, heterogeneity=heterogeneity, seed=1)
-    few, many = (tables.compare("x", "X", annotation_curves(data, Plan(rounds=rounds))).noise for rounds in (300, 4800))
-    assert 0 < many < few
-
-
 real = pytest.mark.skipif(not REAL.is_dir(), reason="real data is not beside this checkout")
 
 
@@ -141,14 +116,12 @@ def test_the_papers_sets_are_recognised_among_the_real_files() -> None:
 
 @real
 def test_a_short_run_on_mbic_shows_what_the_paper_found() -> None:
-    """annotations_m1 beats flat by far and edge clearly; adaptive is within 3% of the best."""
+    """annotations_m1 beats flat by far and edge clearly."""
     data = next(data for data in paper_sets(REAL) if data.name == "mbic_label")
     curves = annotation_curves(data, Plan(rounds=400))
     assert curves.mean[-1, tables.FLAT] == pytest.approx(0.618118, abs=5e-7)
     sums = tables.sums_under_curve(curves.variance)
     assert sums["annotations_m1"] < sums["edge"] < 0
-    found = tables.compare("mbic_label", "MBIC", curves).ratios
-    assert found["flat"] > 1.2 and found["adaptive"] < 1.03
 
 
 DOCS = ROOT / "docs" / "paper"
@@ -169,7 +142,7 @@ def test_the_table_of_sums_on_the_page_is_the_one_that_was_written() -> None:
     assert len(shown) == len(rows) == 24
     for line, row in zip(shown, rows, strict=True):
         assert cells(line)[:2] == [row["data"], row["sum of"]]
-        values = [row[name] for name in (*tables.COLUMNS, "adaptive") if row[name] is not None]
+        values = [row[name] for name in tables.COLUMNS if row[name] is not None]
         assert figures(line) == pytest.approx([round(value, 4) for value in values], abs=1.1e-4)
 
 
@@ -178,41 +151,10 @@ def test_the_published_figures_on_the_page_are_the_papers() -> None:
     assert [tuple(row[2:8]) for row in rows.rows()] == list(tables.PUBLISHED.values())
 
 
-def test_the_comparison_of_schemes_on_the_page_is_the_one_that_was_written() -> None:
-    page = (DOCS / "README.md").read_text("utf-8")
-    for row in pl.read_csv(DOCS / "adaptive.csv").rows(named=True):
-        shown = " | ".join(f"{row[scheme]:.3f}" for scheme in spagree.SCHEMES)
-        assert f"| {row['data']} | {shown} | {row['best']} |" in page
-    for row in pl.read_csv(DOCS / "adaptive-summary.csv").rows(named=True):
-        expected = f"| {row['scheme']} | {row['lowest']} | {row['within_1_percent']} | {row['worst_ratio']:.3f} |"
-        assert expected in page
-
-
-def test_the_decision_rests_on_these_figures() -> None:
-    decision = (ROOT / "docs" / "decisions" / "0006-default-weights.md").read_text("utf-8")
-    rows = {row["scheme"]: row for row in pl.read_csv(DOCS / "adaptive-summary.csv").rows(named=True)}
-    order = ("adaptive", "annotations_m1", "annotations", "inv_var_class", "edge", "flat")
-    lowest = " | ".join(str(rows[name]["lowest"]) for name in order)
-    assert f"| sets with the lowest variance | {lowest} |" in decision
-    means = " | ".join(f"{rows[name]['geometric_mean_to_flat']:.3f}" for name in order[:-1])
-    assert f"| geometric mean variance, `flat` = 1 | {means} | 1 |" in decision
-    worst = [f"{100 * (rows[name]['worst_ratio'] - 1):.1f}%" for name in order[:2]]
-    assert f"| worst excess over the best scheme | {' | '.join(worst)} |" in decision
-
-
-def test_adaptive_is_the_default_if_and_only_if_it_is_never_clearly_worse() -> None:
-    """The rule of the decision, on the figures of the page."""
-    worse = pl.read_csv(DOCS / "adaptive.csv").filter(pl.col("clearly worse") == "yes")["data"].to_list()
-    from spagree.estimate import DEFAULT
-
-    assert (DEFAULT == "adaptive") == (not worse)
-    assert {"convabuse", "varierr_nli"} <= set(worse)
-
-
-@pytest.mark.parametrize("name", ["weight-curves", "samples", "annotations", "weighting", "weighting-mse", "adaptive"])
+@pytest.mark.parametrize("name", ["weight-curves", "samples", "annotations", "weighting", "weighting-mse"])
 def test_the_figures_of_the_page_are_small_and_complete(name: str) -> None:
     drawn = (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
     assert drawn.startswith("<svg") and drawn.rstrip().endswith("</svg>")
     assert len(drawn) < 200_000
-    assert "3,000 rounds" in drawn or name in ("weight-curves", "adaptive")
+    assert "3,000 rounds" in drawn or name == "weight-curves"
     assert str(ROOT.parent) not in drawn

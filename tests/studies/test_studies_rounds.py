@@ -49,14 +49,7 @@ def test_only_checkpoints_with_a_pair_in_every_round_are_kept() -> None:
     _, values, _ = annotation_values(data, 40, seed=0)
     found = annotation_curves(data, Plan(rounds=40))
     assert len(found.annotations) == (~np.isnan(values).any(axis=(0, 2))).sum() < values.shape[1]
-    assert not np.isnan(found.mean).any() and not np.isnan(found.batches).any()
-
-
-def test_batches_are_variances_of_parts_of_the_rounds() -> None:
-    found = annotation_curves(SETS["constant"], Plan(rounds=60))
-    assert found.batches.shape == (30, *found.variance.shape)
-    few = annotation_curves(SETS["constant"], Plan(rounds=6))
-    assert len(few.batches) == 3
+    assert not np.isnan(found.mean).any()
 
 
 def test_the_variance_of_equal_floats_is_exactly_zero() -> None:
@@ -132,7 +125,7 @@ def test_a_finished_result_is_not_run_again(tmp_path: Path, monkeypatch: pytest.
     assert is_cached("annotations", data, plan)
     monkeypatch.setattr(rounds, "annotation_values", None)  # would fail if it were called
     again = annotation_curves(data, plan)
-    assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in ("mean", "variance", "batches"))
+    assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in ("mean", "variance"))
 
 
 def test_force_runs_it_again(tmp_path: Path) -> None:
@@ -190,13 +183,3 @@ def test_an_interrupt_leaves_what_was_finished_and_nothing_half_done(
         annotation_curves(SETS["varied"], plan, interrupt)
     assert [path.name.split("-")[1] for path in tmp_path.iterdir()] == ["drawn"]
     assert is_cached("annotations", SETS["constant"], plan) and not is_cached("annotations", SETS["varied"], plan)
-
-
-def test_another_prior_of_adaptive_is_another_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, plan = SETS["varied"], Plan(rounds=5, folder=tmp_path)
-    before = result_path("annotations", data, plan, tmp_path)
-    monkeypatch.setattr(rounds, "PRIOR_ITEMS", 1e9)
-    assert result_path("annotations", data, plan, tmp_path) != before
-    pinned = annotation_curves(data, plan)  # with an infinite prior adaptive is annotations_m1
-    adaptive, linear = (pinned.mean[:, spagree.SCHEMES.index(name)] for name in ("adaptive", "annotations_m1"))
-    assert adaptive == pytest.approx(linear, rel=1e-6)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape, usual_a
 from spagree.estimate.item_groups import ItemGroups, relative_weights
 from spagree.estimate.label_counts import LabelCounts, item_groups_of
+from spagree.estimate.shape import PRIOR_ITEMS, Shape, item_shape
 from spagree.estimate.uncertainty import Estimate, standard_error, steadied, wilson
 from spagree.estimate.weights import weigh_at
 from spagree.grouping import Floats
@@ -112,9 +112,8 @@ class Project:
 
     @cached_property
     def foreseen(self) -> Shape:
-        """The shape to plan with; pairs alone cannot show a and b, so the prior is typical of real data at this θ."""
-        theta = float(self.spa)
-        return adaptive_shape(self.tally, self.votes, Shape(usual_a(theta), 0.25 * theta**2))
+        """The shape to plan with."""
+        return item_shape(self.tally, float(self.spa), self.votes)
 
     def variance(self, n: int) -> float:
         """Var(n) of the agreement of an item with n annotations."""
@@ -193,7 +192,7 @@ class Project:
         return low * min(*widths, widths[0] / error), min(WIDEST, high * max(*widths, widths[0] * error))
 
     def assumed(self, n: int) -> bool:
-        """Whether Var(n) depends more on the prior of `adaptive` than on these data."""
+        """Whether Var(n) depends more on the usual shape than on these data."""
 
         def evidence(size: int) -> float:  # about ``size`` annotations of an item, in items
             return sum(items * (1 - 1 / (m - size + 2)) for m, items in self.tally.items_by_n.items() if m >= size)

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 
 from spagree.errors import UsageError, unknown_name
-from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.label_counts import LabelCounts
 from spagree.grouping import Floats
 from spagree.options import CustomWeights
@@ -81,7 +80,7 @@ def weigh(scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None =
     >>> weigh("egde", tally)
     Traceback (most recent call last):
     spagree.errors.UsageError: unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, annotations, \
-annotations_m1, edge, inv_var, inv_var_class, adaptive
+annotations_m1, edge, inv_var, inv_var_class
     """
     return weigh_at([n for n in tally.items_by_n if n > 1], scheme, tally, votes)
 
@@ -148,13 +147,6 @@ def _inverse_variances(votes: LabelCounts, shares: Floats, counts: list[int]) ->
     return {n: Fraction(comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0)) for n in counts}
 
 
-def _adaptive(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
-    """1/variance with the shape estimated from the items themselves (docs/mathematics.md §7)."""
-    shape = adaptive_shape(tally, votes)
-    pair = shape.pair or 1.0
-    return {n: Fraction(family(n, min(shape.a / pair, 1.0), min(shape.b / pair, 1.0))) for n in counts}
-
-
 def _custom(custom: CustomWeights, counts: list[int]) -> ByN:
     """The user's own weights; each must be positive, or items would silently drop out."""
     missing = [n for n in counts if isinstance(custom, Mapping) and n not in custom]
@@ -176,8 +168,8 @@ class Scheme:
     """How items are weighted, in words."""
     weigh: Callable[[Tally, list[int], LabelCounts | None], ByN]
     """k(n) on its natural scale, for given numbers of annotations; under a metric, from the votes."""
-    by_n: Callable[[int], int] | Literal["classes", "items"]
-    """k(n) up to a factor, or what determines a and b of k(n; a, b), for the compiled code of the paper's rounds."""
+    by_n: Callable[[int], int] | Literal["classes"]
+    """k(n) up to a factor, or what determines a of k(n; a, 0), for the compiled code of the paper's rounds."""
     needs_classes: bool = False
     """Whether it is undefined for a single class; ``edge``, its limit, is then used."""
 
@@ -203,6 +195,5 @@ REGISTRY = {
     "inv_var_class": Scheme(
         f"{PRECISION}, with classes as common as in these data", _inv_var_class, "classes", needs_classes=True
     ),
-    "adaptive": Scheme(f"{PRECISION}, estimated from these items", _adaptive, "items"),
 }
 SCHEMES = tuple(REGISTRY)

@@ -142,14 +142,13 @@ def _comparison_rows(study: Study, data: LabelSet) -> Iterator[Row]:
 
 
 def weighting(study: Study) -> list[Path]:
-    """Variance and squared error by weighting scheme, the paper's table, and ``adaptive`` on every data set."""
+    """Variance and squared error by weighting scheme, and the paper's table."""
     rows = [row for data in [*study.paper_sets, *study.other_sets] for row in _weighting_rows(study, data)]
     return [
         study.table("weighting", rows),
         *_weighting_figure(study, rows, "variance", "weighting"),
         *_weighting_figure(study, rows, "mse", "weighting-mse"),
         *_weighting_table(study),
-        *_adaptive(study),
     ]
 
 
@@ -216,48 +215,6 @@ def _ordered(sums: Row) -> Row:
     return {scheme: sums.get(scheme) for scheme in dict.fromkeys((*tables.COLUMNS, *REGISTRY))}
 
 
-def _adaptive(study: Study) -> list[Path]:
-    """Every real data set; simulated ones prove nothing about real data."""
-    real = [data for data in [*study.paper_sets, *study.other_sets] if not data.simulated]
-    curves_of = [(data, study.annotations(data)) for data in real]
-    results = [
-        tables.compare(data.name, data.title, each) for data, each in curves_of if tables.can_compare(each).any()
-    ]
-    if not results:
-        return []
-    rows: list[Row] = [
-        {
-            "data": each.name,
-            **each.ratios,
-            "best": each.best,
-            "best fixed": each.best_fixed,
-            "adaptive / best fixed − 1": f"{each.excess:+.2%}",
-            "noise (1 se)": f"{each.noise:.2%}",
-            "clearly worse": "yes" if each.clearly_worse else "no",
-        }
-        for each in results
-    ]
-    long = [
-        {"title": each.title, "scheme": scheme, "ratio": each.ratios[scheme]}
-        for each in results
-        for scheme in REGISTRY
-        if scheme != "inv_var"
-    ]
-    x = Axis("ratio", "variance / variance of the best scheme (geometric mean over the curve)")
-    dots = charts.points(long, x, Axis("title", ""), SCHEME, size=60, labels=True)
-    caption = ["1 is the best scheme of the data set."]
-    drawn = charts.captioned(
-        charts.layered(dots, charts.level(1, "x")), "How far each scheme is from the best", caption
-    )
-    shown = tables.summary(results)
-    return [
-        study.table("adaptive", rows),
-        study.table("adaptive-summary", shown),
-        study.text("adaptive.md", f"{tables.markdown(shown)}\n\n{tables.markdown(rows)}"),
-        *study.figure("adaptive", drawn),
-    ]
-
-
 def unbiasedness(study: Study) -> list[Path]:
     """Exact expectations by enumeration: balanced, unbalanced, and given n."""
     rows = unbiased.unbiasedness()
@@ -296,7 +253,7 @@ EXPERIMENTS = {
     "class-curves": Experiment("inv_var_class weights of sampled class distributions", class_curves),
     "samples": Experiment("variance when adding samples with n annotations each", adding_samples),
     "annotations": Experiment("variance when adding single annotations", adding_annotations),
-    "weighting": Experiment("variance and squared error by weighting scheme; the paper's table; adaptive", weighting),
+    "weighting": Experiment("variance and squared error by weighting scheme; the paper's table", weighting),
     "unbiasedness": Experiment("exact bias by enumeration, where it is 0 and where not", unbiasedness),
 }
 

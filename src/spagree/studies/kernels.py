@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-# Rows of `bins`, one column per n: items, and sums over them of A, A² and T (docs/mathematics.md §1), all integers.
-ITEMS, PAIRS, SQUARES, TRIPLES = range(4)
+# Rows of `bins`, one column per n: items, and the sum over them of A (docs/mathematics.md §1), all integers.
+ITEMS, PAIRS = range(2)
 # Columns of `state`, one row per item.
-N, A, T, FIRST = range(4)
-# Where the weights of a scheme come from: a row of weights by n, or k(n; a, b) with the shape of classes or of items.
-BY_N, CLASS_SHAPE, ITEM_SHAPE = range(3)
+N, A, FIRST = range(3)
+# Where the weights of a scheme come from: a row of weights by n, or k(n; a, 0) with the shape of the classes.
+BY_N, CLASS_SHAPE = range(2)
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -50,7 +50,7 @@ def _shuffle(order: Any, seed: Any) -> None:
 
 @njit(cache=True)
 def _add(state: Any, bins: Any, labels: Any, times: int, label: int) -> None:
-    """One more annotation of an item: A += 2 n_ic, T += 3 n_ic (n_ic − 1), and the item changes its bin."""
+    """One more annotation of an item: A += 2 n_ic, and the item changes its bin."""
     n = state[N]
     if n == 0:
         state[FIRST] = label
@@ -60,7 +60,6 @@ def _add(state: Any, bins: Any, labels: Any, times: int, label: int) -> None:
         labels[label] += 1
         _move(bins, state, n, -1)
         state[A] += 2 * times
-        state[T] += 3 * times * (times - 1)
         _move(bins, state, n + 1, 1)
     state[N] = n + 1
 
@@ -69,16 +68,14 @@ def _add(state: Any, bins: Any, labels: Any, times: int, label: int) -> None:
 def _move(bins: Any, state: Any, n: int, sign: int) -> None:
     bins[ITEMS, n] += sign
     bins[PAIRS, n] += sign * state[A]
-    bins[SQUARES, n] += sign * state[A] * state[A]
-    bins[TRIPLES, n] += sign * state[T]
 
 
 @njit(cache=True)
-def _family(size: int, a: float, b: float) -> Any:
-    """The weights k(n; a, b) of docs/mathematics.md §4 for n below ``size``."""
+def _family(size: int, a: float) -> Any:
+    """The weights k(n; a, 0) of docs/mathematics.md §4 for n below ``size``."""
     weights = np.zeros(size)
     for n in range(2, size):
-        weights[n] = 0.5 * n * (n - 1) / (1.0 + 2.0 * (n - 2) * a + 0.5 * (n - 2) * (n - 3) * b)
+        weights[n] = 0.5 * n * (n - 1) / (1.0 + 2.0 * (n - 2) * a)
     return weights
 
 
@@ -110,55 +107,25 @@ def _class_shape(labels: Any) -> float:
 
 
 @njit(cache=True)
-def _adaptive_shape(bins: Any, prior: Any) -> Any:
-    """(a, b) of docs/mathematics.md §7; ``prior`` is its weight in items, a and b."""
-    theta = _mean(bins, _family(bins.shape[1], 0.25, 0.0))
-    spread = theta * (1.0 - theta)
-    if spread <= 0:
-        return prior[1], prior[2]
-    a_weight = b_weight = prior[0]
-    a_sum, b_sum = prior[0] * prior[1], prior[0] * prior[2]
-    for n in range(3, bins.shape[1]):
-        items = bins[ITEMS, n]
-        triples = bins[TRIPLES, n] / (1.0 * n * (n - 1) * (n - 2))
-        weight = 1.0 - 1.0 / (n - 1)
-        a_weight += items * weight
-        a_sum += weight * (triples - items * theta * theta) / spread
-        if n > 3:
-            weight = 1.0 - 1.0 / (n - 2)
-            quadruples = 1.0 * n * (n - 1) * (n - 2) * (n - 3)
-            disjoint = (bins[SQUARES, n] - 2 * bins[PAIRS, n] - 4 * bins[TRIPLES, n]) / quadruples
-            b_weight += items * weight
-            b_sum += weight * (disjoint - items * theta * theta) / spread
-    a = min(max(a_sum / a_weight, 0.0), 1.0)
-    return a, min(max(b_sum / b_weight, 0.0), a)
-
-
-@njit(cache=True)
-def _record(bins: Any, labels: Any, prior: Any, schemes: Any, out: Any) -> None:
-    """SPA by scheme: by its row of weights, or by the shape of the classes or items; NaN before the first pair."""
+def _record(bins: Any, labels: Any, schemes: Any, out: Any) -> None:
+    """SPA by scheme: by its row of weights, or by the shape of the classes; NaN before the first pair."""
     shapes, weights = schemes
     if bins[ITEMS, 2:].sum() == 0:
         return
     for place in range(shapes.size):
         if shapes[place] == CLASS_SHAPE:
-            out[place] = _mean(bins, _family(bins.shape[1], _class_shape(labels), 0.0))
-        elif shapes[place] == ITEM_SHAPE:
-            a, b = _adaptive_shape(bins, prior)
-            out[place] = _mean(bins, _family(bins.shape[1], a, b))
+            out[place] = _mean(bins, _family(bins.shape[1], _class_shape(labels)))
         else:
             out[place] = _mean(bins, weights[place])
 
 
 @njit(cache=True)
-def annotate(
-    order: Any, data: Any, shape: Any, checkpoints: Any, prior: Any, schemes: Any, out: Any, paired: Any
-) -> None:
+def annotate(order: Any, data: Any, shape: Any, checkpoints: Any, schemes: Any, out: Any, paired: Any) -> None:
     """Annotations in the given order; a row of ``data`` is item, (item, label) pair and label."""
     items, pairs, classes, most = shape
-    state = np.zeros((items, 4), np.int64)
+    state = np.zeros((items, 3), np.int64)
     times = np.zeros(pairs, np.int32)
-    bins = np.zeros((4, most + 1), np.int64)
+    bins = np.zeros((2, most + 1), np.int64)
     labels = np.zeros(classes, np.int64)
     start = 0
     for step in range(checkpoints.size):
@@ -169,18 +136,16 @@ def annotate(
             times[pair] += 1
         start = checkpoints[step]
         paired[step] = labels.sum()
-        _record(bins, labels, prior, schemes, out[step])
+        _record(bins, labels, schemes, out[step])
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def add_annotations(
-    data: Any, shape: Any, checkpoints: Any, prior: Any, schemes: Any, seeds: Any, out: Any, paired: Any
-) -> None:
+def add_annotations(data: Any, shape: Any, checkpoints: Any, schemes: Any, seeds: Any, out: Any, paired: Any) -> None:
     """Fill out[round, checkpoint, scheme] and paired[round, checkpoint], the annotations of pairable items."""
     for turn in prange(seeds.size):
         order = np.arange(data.shape[0]).astype(np.int32)
         _shuffle(order, seeds[turn])
-        annotate(order, data, shape, checkpoints, prior, schemes, out[turn], paired[turn])
+        annotate(order, data, shape, checkpoints, schemes, out[turn], paired[turn])
 
 
 @njit(cache=True)

@@ -13,7 +13,6 @@ from zipfile import BadZipFile
 import numpy as np
 
 from spagree.errors import MissingExtraError
-from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
 from spagree.estimate.weights import REGISTRY
 from spagree.grouping import Floats, ratio
 from spagree.studies.datasets import LabelSet
@@ -22,9 +21,8 @@ from spagree.write import write_atomically
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORMAT = 1  # raise it when the kernels or summaries change, to recompute cached results
+FORMAT = 2  # raise it when the kernels or summaries change, to recompute cached results
 CHECKPOINTS = 100
-BATCHES = 30
 AT_ONCE = 60
 LEAST_SHARE = 0.1  # a number of annotations per sample is tried if at least this share of items has that many
 
@@ -46,15 +44,13 @@ class Plan:
 class AnnotationCurves:
     """SPA while single annotations arrive in random order: over rounds, by checkpoint and scheme.
 
-    Only checkpoints at which every round had a pair are kept. ``batches`` are the variances of 30 separate batches of
-    rounds, used to estimate the noise of a comparison.
+    Only checkpoints at which every round had a pair are kept.
     """
 
     annotations: NDArray[np.int64]
     paired: Floats
     mean: Floats
     variance: Floats
-    batches: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +98,7 @@ def annotation_values(data: LabelSet, rounds: int, seed: int, tick: Tick | None 
     laid, schemes = laid_out(data), registered(int(data.per_item.max()))
     for start in range(0, rounds, AT_ONCE):
         part = slice(start, start + AT_ONCE)
-        kernels.add_annotations(*laid, steps, prior(), schemes, seeds[part], values[part], paired[part])
+        kernels.add_annotations(*laid, steps, schemes, seeds[part], values[part], paired[part])
         if tick:
             tick(len(seeds[part]))
     return steps, values, paired
@@ -115,22 +111,16 @@ def laid_out(data: LabelSet) -> tuple[Any, Any]:
     return np.ascontiguousarray(rows), np.array([data.items, pair.max() + 1, data.classes, data.per_item.max()])
 
 
-def prior() -> Floats:
-    """What ``adaptive`` shrinks towards, passed to the kernel so the two cannot diverge."""
-    return np.array([PRIOR_ITEMS, PRIOR_A, PRIOR_B])
-
-
 def registered(largest: int) -> tuple[Any, Any]:
     """Every scheme for the kernels: where its weights come from, and its weights by n up to the largest."""
     kernels = load_kernels()
-    compiled = {"classes": kernels.CLASS_SHAPE, "items": kernels.ITEM_SHAPE}
     codes, weights = [], np.zeros((len(REGISTRY), largest + 1))
     for row, scheme in zip(weights, REGISTRY.values(), strict=True):
         if callable(scheme.by_n):
             codes.append(kernels.BY_N)
             row[2:] = [scheme.by_n(n) for n in range(2, largest + 1)]
         else:
-            codes.append(compiled[scheme.by_n])
+            codes.append(kernels.CLASS_SHAPE)
     return np.array(codes), weights
 
 
@@ -141,13 +131,11 @@ def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> A
         steps, values, paired = annotation_values(data, plan.rounds, plan.seed, tick)
         kept = ~np.isnan(values).any(axis=(0, 2))
         values = values[:, kept]
-        parts = np.array_split(values, min(BATCHES, max(1, plan.rounds // 2)))
         return {
             "annotations": steps[kept],
             "paired": paired[:, kept].mean(axis=0),
             "mean": values.mean(axis=0),
             "variance": variance(values),
-            "batches": np.stack([variance(part) for part in parts]),
         }
 
     return AnnotationCurves(**_cached("annotations", data, plan, run))
@@ -224,7 +212,7 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
 
 def result_path(kind: str, data: LabelSet, plan: Plan, folder: Path) -> Path:
     """Where a result is cached: a readable name and a fingerprint of everything it depends on."""
-    run = [FORMAT, kind, data.digest, plan.rounds, plan.seed, CHECKPOINTS, BATCHES, prior().tolist(), list(REGISTRY)]
+    run = [FORMAT, kind, data.digest, plan.rounds, plan.seed, CHECKPOINTS, list(REGISTRY)]
     about = json.dumps(run)
     return folder / f"{kind}-{data.name}-{hashlib.sha256(about.encode()).hexdigest()[:12]}.npz"
 

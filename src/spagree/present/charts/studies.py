@@ -16,7 +16,6 @@ SCHEME_COLOURS = {
     "edge": "#009E73",
     "inv_var": "#F0E442",
     "inv_var_class": "#CC79A7",
-    "adaptive": "#D55E00",
 }
 WIDTH, HEIGHT, WIDER = 300, 190, 420
 MOST_SPOKEN = 500

@@ -1,4 +1,4 @@
-"""The shape of the variance of an item's agreement, estimated from the items (docs/mathematics.md §7).
+"""The shape of the variance of an item's agreement, estimated from the items, to plan with (docs/mathematics.md §7).
 
 The paper's inverse variance assumes that all items have the same class distribution. Items differ, so the correct
 variance needs three numbers: θ, the probability that two annotations of an item agree; t3, that three agree; m2, that
@@ -11,20 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, fsum
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from spagree.estimate.label_counts import LabelCounts
 from spagree.tally.tally import Tally
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-# Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of fifty items, regardless of their number of
-# annotations: a calibration set of five items that everybody labelled is still five items.
+# Shrink towards what is usual with the weight of fifty items, regardless of their number of annotations: a calibration
+# set of five items that everybody labelled is still five items.
 PRIOR_ITEMS = 50.0
-PRIOR_A, PRIOR_B = 0.25, 0.0
 Agreeing = tuple[int, int, float, float, float]
 """Items, n, and sums over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
 
@@ -49,35 +42,20 @@ class Shape:
         a, b = min(self.a, self.pair), min(self.b, self.pair)
         return (self.pair + 2 * (n - 2) * a + comb(n - 2, 2) * b) / comb(n, 2)
 
-    def variances(self, n: NDArray[Any]) -> NDArray[np.float64]:
-        """The variance for each number of annotations, computed once per distinct n; 0 below two.
 
-        >>> Shape(1.0, 1.0).variances(np.array([4, 1, 4])).tolist()
-        [1.0, 0.0, 1.0]
-        """
-        occur, place = np.unique(n, return_inverse=True)
-        return np.array([self.variance(int(n)) if n > 1 else 0.0 for n in occur])[place]
+def usual_shape(theta: float) -> Shape:
+    """The shape that is typical of real data with agreement θ (docs/studies/planning.md)."""
+    return Shape(0.05 + 0.42 * theta, 0.25 * theta**2)
 
 
-ANNOTATIONS_M1 = Shape(PRIOR_A, PRIOR_B)
+def item_shape(tally: Tally, theta: float, votes: LabelCounts | None = None) -> Shape:
+    """The shape of items with agreement θ, 0 ≤ b ≤ a ≤ 1; ``votes`` holds the votes under a metric.
 
-
-def adaptive_shape(tally: Tally, votes: LabelCounts | None = None, prior: Shape = ANNOTATIONS_M1) -> Shape:
-    """The shape of these items, with 0 ≤ b ≤ a ≤ 1; ``votes`` holds the votes under a metric.
-
-    >>> adaptive_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))  # nothing to learn from
-    Shape(a=0.25, b=0.0, pair=1.0)
+    >>> item_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]), 0.5)  # pairs do not show a and b
+    Shape(a=0.26, b=0.0625, pair=1.0)
     """
-    items = _agreeing(tally, votes)
-    return _shrunk_towards(prior, items, _pair_agreement(items), by_metric=bool(votes))
-
-
-def usual_a(theta: float) -> float:
-    """The a that is typical of real data with agreement θ."""
-    return 0.05 + 0.42 * theta
-
-
-def _shrunk_towards(prior: Shape, items: list[Agreeing], theta: float, *, by_metric: bool) -> Shape:
+    prior, items = usual_shape(theta), _agreeing(tally, votes)
+    theta, by_metric = _pair_agreement(items), bool(votes)
     spread = theta * (1 - theta)
     if not spread:
         return prior

@@ -1,4 +1,4 @@
-"""The adaptive scheme against a slow reference that looks at all pairs and triples of annotations."""
+"""The shape to plan with against a slow reference that looks at all pairs and triples of annotations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, Labels, parse, spa, tally_of
-from spagree.estimate import weigh
-from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS, Shape, adaptive_shape
-from spagree.estimate.weights import family
+from spagree.estimate.shape import Shape, item_shape, usual_shape
 from spagree.tally.tally import Tally
 
 
@@ -27,12 +25,17 @@ def disjoint_pairs_agree(labels: Labels) -> Fraction:
     return Fraction(sum(seen), len(seen))
 
 
+def usual(theta: Fraction) -> tuple[Fraction, Fraction]:
+    return Fraction("0.05") + Fraction("0.42") * theta, Fraction("0.25") * theta**2
+
+
 def slow_shape(items: list[list[str]], *, clamp: bool = True) -> tuple[Fraction, Fraction]:
     """docs/mathematics.md §7, word for word."""
     theta = spa(items, lambda labels: len(labels) - 1)
+    usual_a, usual_b = usual(theta)
     spread = theta - theta**2
     if not spread:
-        return Fraction(1, 4), Fraction(0)
+        return usual_a, usual_b
 
     def pooled(smallest: int, probability, prior: Fraction) -> Fraction:
         long = [labels for labels in items if len(labels) >= smallest]
@@ -41,8 +44,8 @@ def slow_shape(items: list[list[str]], *, clamp: bool = True) -> tuple[Fraction,
         shrunk = sum((w * x for w, x in zip(weights, coordinates, strict=True)), 50 * prior)
         return shrunk / (sum(weights) + 50)
 
-    a = pooled(3, triples_agree, Fraction(1, 4))
-    b = pooled(4, disjoint_pairs_agree, Fraction(0))
+    a = pooled(3, triples_agree, usual_a)
+    b = pooled(4, disjoint_pairs_agree, usual_b)
     if not clamp:
         return a, b
     a = min(max(a, Fraction(0)), Fraction(1))
@@ -50,7 +53,7 @@ def slow_shape(items: list[list[str]], *, clamp: bool = True) -> tuple[Fraction,
 
 
 def estimated(items: list[list[str]]) -> tuple[float, float]:
-    found = adaptive_shape(tally_of(items))
+    found = item_shape(tally_of(items), float(spa(items, lambda labels: len(labels) - 1)))
     assert found.pair == 1
     return found.a, found.b
 
@@ -76,25 +79,21 @@ def test_shape_of_hand_made_data(data: str) -> None:
 def test_shape_of_one_small_data_set_in_figures() -> None:
     # theta = (1·1 + 2·1/3 + 3·1/6)/6 = 13/36, t3 = 0 and 0, m2 = 0, pooled with weights 1/2, 2/3 and 1/2
     items = parse("aa aab aabc")
-    a, b = slow_shape(items, clamp=False)
     theta = Fraction(13, 36)
-    assert a == (Fraction(7, 6) * (0 - theta**2) / (theta * (1 - theta)) + Fraction(25, 2)) / (50 + Fraction(7, 6))
-    assert b == (0 - theta**2) / (theta * (1 - theta)) / 101 < 0  # 1/2 over 50 + 1/2
-    assert estimated(items) == (pytest.approx(float(a), abs=1e-15), 0.0)
+    nothing_agrees = (0 - theta**2) / (theta * (1 - theta))
+    usual_a, usual_b = usual(theta)
+    a = (Fraction(7, 6) * nothing_agrees + 50 * usual_a) / (50 + Fraction(7, 6))
+    b = (Fraction(1, 2) * nothing_agrees + 50 * usual_b) / (50 + Fraction(1, 2))
+    assert estimated(items) == (pytest.approx(float(a), abs=1e-15), pytest.approx(float(b), abs=1e-15))
 
 
-def test_the_prior_is_annotations_m1_with_the_weight_of_fifty_items() -> None:
-    assert (PRIOR_A, PRIOR_B, PRIOR_ITEMS) == (0.25, 0.0, 50.0)
-    assert [family(n, PRIOR_A, PRIOR_B) for n in (2, 3, 4, 5)] == [1, 2, 3, 4]
+@pytest.mark.parametrize(("data", "theta"), [("aa ab", 0.5), ("ab abc abcd", 0.0), ("aa aaa aaaa", 1.0)])
+def test_without_evidence_the_shape_is_the_usual_one(data: str, theta: float) -> None:
+    assert estimated(parse(data)) == pytest.approx((0.05 + 0.42 * theta, 0.25 * theta**2))
 
 
-@pytest.mark.parametrize("data", ["aa ab", "aa aaa aaaa", "ab abc abcd", "a b", "a"])
-def test_without_evidence_the_prior_is_kept(data: str) -> None:
-    assert estimated(parse(data)) == (0.25, 0.0)
-
-
-def test_an_empty_tally_keeps_the_prior() -> None:
-    assert adaptive_shape(Tally()) == Shape(0.25, 0.0)
+def test_a_project_that_has_not_started_has_the_usual_shape_of_the_assumed_agreement() -> None:
+    assert item_shape(Tally(), 0.8) == usual_shape(0.8) == Shape(0.05 + 0.42 * 0.8, 0.25 * 0.8**2)
 
 
 def repeated(data: str, times: int) -> list[list[str]]:
@@ -114,7 +113,7 @@ def test_shape_is_clamped_to_a_possible_one(data: str, shape: tuple[float, float
     a, b = estimated(items)
     assert 0 <= b <= a <= 1
     if shape:
-        assert slow_shape(items[:30], clamp=False)[0] < 0.25
+        assert slow_shape(items, clamp=False)[0] < 0
         assert (a, b) == shape
 
 
@@ -123,32 +122,20 @@ def test_b_is_at_most_a() -> None:
     items = repeated("aabb ccdd aabb abcd", 200)
     raw_a, raw_b = slow_shape(items[:40], clamp=False)
     assert raw_b > 0 and raw_b > raw_a
-    a, b = estimated(items)
-    assert (a, b) == (0.0, 0.0)
+    assert estimated(items) == (0.0, 0.0)
 
 
 def test_a_above_one_is_clamped() -> None:
     # theta comes mostly from the many pairs that disagree; the few larger items agree fully
     items = repeated("ab", 3000) + repeated("aaaa", 300)
-    raw_a, _ = slow_shape(items[-330:], clamp=False)
-    assert raw_a > 0.25
-    a, b = estimated(items)
-    assert (a, b) == (1.0, 1.0)
+    assert estimated(items) == (1.0, 1.0)
 
 
-def test_homogeneous_items_lead_to_edges_and_heterogeneous_ones_to_flat() -> None:
+def test_alike_items_lead_towards_edges_and_unlike_ones_towards_flat() -> None:
     same = estimated(repeated("aaab aabb abbb abab aaaa bbbb aabb aabb", 100))
     different = estimated(repeated("aaaa abcd bbbb cccc", 100))
     assert same[0] < 0.25
     assert same[1] < 0.1
-    # each coordinate is 1 in the data: 400 items worth 2/3 and 1/2 each against the prior's 50
-    assert different == (pytest.approx((800 / 3 + 12.5) / (800 / 3 + 50)), pytest.approx(200 / 250))
-
-
-@pytest.mark.parametrize("data", [BARS, "aaaab aabbb ab aaa abc"])
-def test_weights_are_the_family_at_the_estimated_shape(data: str) -> None:
-    tally = tally_of(parse(data))
-    found = weigh("adaptive", tally)
-    a, b = estimated(parse(data))
-    assert found.by_n == {n: Fraction(family(n, a, b)) for n in tally.items_by_n if n > 1}
-    assert (found.scheme, found.fallback) == ("adaptive", None)
+    # each coordinate is 1 in the data: 400 items worth 2/3 and 1/2 each against the fifty of what is usual
+    a, b = map(float, usual(Fraction(3, 4)))
+    assert different == (pytest.approx((800 / 3 + 50 * a) / (800 / 3 + 50)), pytest.approx((200 + 50 * b) / 250))
