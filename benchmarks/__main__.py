@@ -13,6 +13,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 STUDIES = {  # each module has main(repetitions), which returns the page
+    "intervals": "intervals_study",
+    "other-annotators": "others_study",
+    "kappas": "kappas_study",
+    "clusters": "clusters_study",
     "assumption": "assumption_study",
     "compare": "compare_study",
     "models": "models_study",

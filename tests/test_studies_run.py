@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
@@ -23,85 +24,76 @@ def module(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def test_interval_coverage() -> None:
-    row = module("interval_coverage").cover("varied", 0.9, 100, "2–5", rounds=2)
-    assert {"annotations_m1", "false alarms"} <= set(row) and 0 <= row["annotations_m1"] <= 1
+@pytest.mark.parametrize("kind", ["knowing", "confusing", "schools", "differing", "rating", "in_clusters"])
+def test_the_truth_of_a_world_is_that_of_its_data(kind: str) -> None:
+    """Agreement and class shares of many items are what the world says they are."""
+    worlds = module("generators")
+    make = {"knowing": (1.0,), "confusing": (0.8,), "schools": (0.3,), "differing": (0.5,), "rating": (1.2, 0.5)}
+    world = getattr(worlds, kind)(*make.get(kind, (1.0, 0.5)))
+    votes = world.votes(np.full(20_000, 3), np.random.default_rng(1))
+    agreement, by_chance = world.truth()
+    assert (votes * (votes - 1)).sum() / 120_000 == pytest.approx(agreement, abs=0.01)
+    assert ((votes.sum(axis=0) / 60_000) ** 2).sum() == pytest.approx(by_chance, abs=0.01)
 
 
-def test_chance_correction() -> None:
-    row = module("kappa_study").study("skewed", 0.5, 20, rounds=2)
-    assert 0 <= row["spa_kappa coverage"] <= 1
+def test_a_world_is_found_for_an_agreement_or_a_kappa() -> None:
+    worlds = module("generators")
+    world = worlds.with_agreement(worlds.knowing, 0.9, -8, 15)
+    assert world.truth()[0] == pytest.approx(0.9, abs=0.01)
+    agreement, by_chance = worlds.with_kappa(lambda right: worlds.confusing(right, worlds.RARE), 0.5, 0, 1).truth()
+    assert (agreement - by_chance) / (1 - by_chance) == pytest.approx(0.5, abs=0.02)
+    with pytest.raises(ValueError, match="cannot be reached"):
+        worlds.with_agreement(worlds.knowing, 0.1, -8, 15)
 
 
-def test_rare_classes_and_calibration_sets() -> None:
-    study = module("rare_and_uneven")
-    row = study.rare_classes("annotators err", 0.1, 0.5, 40, "2–5", rounds=2)
-    assert {0.0, 0.5, 1.0} >= {row[name] for name in study.KAPPAS}
-    assert study.calibration("10% of 20", 0.9, rounds=2)["spa width"] > 0
+def test_a_roster_gives_an_item_to_different_people_and_a_team_to_one_team() -> None:
+    worlds, random = module("generators"), np.random.default_rng(1)
+    n = random.integers(2, 4, 400)
+    for options in ({}, {"zipf": True}, {"team": 4}):
+        item, who = worlds.roster(n, 20, random, **options)
+        assert (np.bincount(item) == n).all()
+        assert len({*zip(item.tolist(), who.tolist(), strict=True)}) == len(item)
+        if options == {"team": 4}:
+            assert all(len({*(who[item == each] // 4).tolist()}) == 1 for each in range(400))
 
 
-def test_kappas_on_other_data() -> None:
-    study = module("kappa_validation")
-    for kind in study.KINDS:
-        rows = list(study.coefficients((kind, (0.5, 0.5), 0.4, 40, "2–7"), 2))
-        assert [row["sets"] for row in rows] == [2, 2, 2]
-    pair = study.cohen(0.4, (0.05, 0.01), 40, 2)
-    assert 0.6 < pair["kappa"] < 0.9 and pair["sets"] == 2
-    assert "cohen_kappa" in study.report([*rows, pair], 2)
+def test_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("intervals_study")
+    monkeypatch.setattr(study, "WORLDS", {"items alike": study.alike})
+    monkeypatch.setattr(study, "ITEMS", (20,))
+    rows = list(study.study(2))
+    assert {row["design"] for row in rows} == set(study.UNEQUAL) and all(row["sets"] == 2 for row in rows)
+    assert "Zipf to 200" in study.page(rows, 2)
 
 
-def test_the_audit() -> None:
-    """One setting of every part; the kappa and agreement of the generators are what they are called."""
-    study = module("audit")
-    random = study.np.random.default_rng(1)
-    for kind in study.KINDS.values():
-        p = kind(0.05, 0.5, 200_000, random)
-        assert p.mean() == pytest.approx(0.05, abs=0.005)
-        assert p.var() / (0.05 * 0.95) == pytest.approx(0.5, abs=0.03)
-    rows = []
-    for part, draws in study.PARTS.items():
-        rows += [row for _, row in zip(range(3 if part == "kappas" else 1), draws(2), strict=False)]
-    assert [row["part"] for row in rows] == [*study.KAPPAS, "cohen_kappa", "spa", "clusters"]
-    usual = {"part": "cohen_kappa", "data": "0.3 and 0.3", "kappa": 0.6, "items": 40, "each": "2", "covers": 1.0}
-    assert "lowest coverage" in study.report([*rows, usual | {"times plain": 1.0, "sets": 2}])
+def test_other_annotators(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("others_study")
+    monkeypatch.setattr(study, "PEOPLE", (5,))
+    rows = list(study.study(1))
+    assert all(row["annotators width"] > row["items width"] > 0 for row in rows)
+    assert "two schools of thought" in study.page(rows, 1)
 
 
-def test_the_audit_of_people_and_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The agreement of the generator is what it says it is; a setting of every part makes a page."""
-    study = module("audit_people")
-    many = study.Project("many", people=300, items=3000, each=(5,), alike=10.0, spammers=0.2)
-    found = study.spa_of(study.tally_of(many.draw(study.np.random.default_rng(1))))
-    assert float(found) == pytest.approx(many.truth, abs=0.02)
-    for name in ("ALIKE", "ODD", "TEAMS", "SPAMMED", "PILOTS"):
-        monkeypatch.setattr(study, name, getattr(study, name)[-2:])
-    rows = [row for part in study.PARTS.values() for row in part(4)]
-    assert [row["part"] for row in rows] == ["naming"] * 4 + ["teams"] * 2 + ["spammers"] * 2 + ["plans"] * 2
-    assert "always gives one label, one class in ten" in study.report(rows, 4)
+def test_kappas(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("kappas_study")
+    for name in ("POSITIVE", "GUESSES", "NEVER"):
+        monkeypatch.setattr(study, name, getattr(study, name)[-1:])
+    monkeypatch.setattr(study, "ITEMS", (100,))
+    monkeypatch.setattr(study, "RATED", (8, 40))
+    rows = list(study.study(2))
+    assert [row["without"] for row in rows if row.get("metric") == "linear" and row["coefficient"] != "SPA"] == [
+        2,
+        0,
+    ] * 3
+    assert "brennan_prediger" in study.page(rows, 2)
 
 
-def test_the_audit_of_designs() -> None:
-    """A row of every part makes a page."""
-    study = module("audit_designs")
-    parts = (study.assumption, study.adjudicated, study.near_duplicates, study.scales)
-    rows = [row for part in parts for _, row in zip(range(2), part(2), strict=False)]
-    assert [row["part"] for row in rows] == [
-        each for name in ("assumption", "adjudicated", "near-duplicates", "scales") for each in [name] * 2
-    ]
-    assert "a third where two differ" in study.report(rows, 2)
-
-
-def test_the_page_of_people_and_plans_follows_its_table() -> None:
-    study = module("audit_people")
-    rows = study.stored()
-    page = (study.FOLDER / "audit-people.md").read_text("utf-8")
-    assert page == study.report(rows, int(rows[0]["sets"]))
-    nobody = [row["wrongly"] for row in rows if row["part"] == "naming"]
-    assert max(nobody) <= 0.05 + 2 * (0.05 * 0.95 / rows[0]["sets"]) ** 0.5
-
-
-def test_the_page_of_the_audit_follows_its_table() -> None:
-    study = module("audit")
-    assert (study.FOLDER / "audit.md").read_text("utf-8") == study.report(study.stored())
+def test_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("clusters_study")
+    monkeypatch.setattr(study, "CLUSTERS", (12,))
+    rows = list(study.study(2))
+    assert rows[-1]["width clusters"] > rows[-1]["width items"] > 0
+    assert "× " in study.page(rows, 2)
 
 
 def test_the_page_of_comparisons_follows_its_tables() -> None:
@@ -123,12 +115,6 @@ def test_naming() -> None:
     rows = [study.study(study.NOBODY[0], 0, 2), study.study(study.SOMEBODY[-3], 1, 2)]
     assert rows[1]["found by one_label"] == 1.0
     assert "always the same label" in study.report(rows, 2)
-
-
-def test_annotator_coverage() -> None:
-    study = module("annotator_coverage")
-    row = study.cover(study.Setting(10, "2–3", "beta(6, 2)", "Zipf"), 2)
-    assert row["width_annotators"] > row["width_items"] > 0 and row["undefined"] == 0
 
 
 def test_default_weights_and_teams(tmp_path: Path) -> None:
@@ -160,10 +146,3 @@ def test_watching() -> None:
     assert page._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x", "ours", "oracle") == "1.5"
     rates = page._rate(0.5, 100), page._rate(0.0, 100), page._rate(0.0, 6000)
     assert rates == ("50.0% ± 5.0%", "none (< 3.0%)", "none (< 0.05%)")
-
-
-def test_clusters() -> None:
-    study = module("cluster_coverage")
-    row = study.study(study.Setting(20, 5, 1.0, uneven=True), 2)
-    assert {row["plain covers"], row["clusters covers"], row["clusters alarms"]} <= {0.0, 0.5, 1.0}
-    assert row["clusters width"] > row["plain width"] > 0
