@@ -13,6 +13,7 @@ from spagree.estimate import Findings, find
 from spagree.estimate.actions import Grounds, actions
 from spagree.estimate.breakdown_values import Action
 from spagree.estimate.overlap import Overlap, Team
+from spagree.estimate.uncertainty import Estimate, Interval, leading
 
 HALF = {"more_annotations": 90, "items": 30, "annotations_per_item": 3, "half_width": 0.03, "route": "new_items"}
 PRECISION = Action(
@@ -29,8 +30,13 @@ PRECISION = Action(
 
 def findings(half: float = 0.0625, kappa: float | None = 0.5, value: float = 0.75) -> Findings:
     found = find(tally_of(parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")))
-    spa = replace(found.spa, value=value, low=value - half, high=value + half)
-    return replace(found, spa=spa, chance={"spa_kappa": replace(found.chance["spa_kappa"], high=kappa)})
+    alpha = replace(found.chance["krippendorff_alpha"], high=kappa)
+    return replace(found, spa=between(value - half, value + half, value), chance={"krippendorff_alpha": alpha})
+
+
+def between(low: float | None, high: float | None, value: float = 0.75, **others: Interval) -> Estimate:
+    """SPA with these limits for items."""
+    return leading(Estimate(value, None, None, None, 0.95, "flat"), {"items": Interval(None, low, high), **others})
 
 
 def people(*rows: tuple[str, bool, float | None, float | None]) -> pl.DataFrame:
@@ -69,14 +75,25 @@ def test_a_rough_number_is_made_precise_before_anything_else() -> None:
     grounds = {"half": HALF, "items": items(0.2, 0.2, 0.2)}
     assert kinds(findings(0.125), **grounds) == ["precision", "items"]
     assert kinds(findings(0.0625), **grounds) == ["items", "precision"]
-    exact = replace(findings().spa, low=0.0, high=0.2)  # exactly rough
+    exact = between(0.0, 0.2)  # exactly rough
     assert kinds(replace(findings(), spa=exact), **grounds) == ["items", "precision"]
-    nothing = replace(findings().spa, low=None, high=None)
+    nothing = between(None, None)
     assert kinds(replace(findings(), spa=nothing), **grounds) == ["items"]
     assert actions(findings(), Grounds(half=HALF)) == (PRECISION,)
-    sharp = replace(findings().spa, low=0.0, high=0.04)
+    sharp = between(0.0, 0.04)
     assert kinds(replace(findings(), spa=sharp), half=HALF) == []
     assert kinds(findings()) == []
+
+
+def test_more_annotators_are_needed_where_they_differ_more_than_items() -> None:
+    def asked(half: float) -> list[str]:
+        spa = between(0.7, 0.8, annotators=Interval(None, 0.75 - half, 0.75 + half))
+        return kinds(replace(findings(), spa=spa), half=HALF)
+
+    assert asked(0.0708) == ["more_people"] and asked(0.0707) == ["precision"]  # 0.05·√2
+    assert asked(0.3) == ["more_people"]
+    few = between(0.74, 0.76, annotators=Interval(None, 0.731, 0.769))
+    assert kinds(replace(findings(), spa=few), half=HALF) == []  # nobody needs it narrower
 
 
 @pytest.mark.parametrize(("high", "first"), [(0.4, "guideline"), (0.41, "items"), (None, "items")])

@@ -101,7 +101,7 @@ def test_everything_is_there_or_absent_with_its_reason() -> None:
     of_a_tally = spagree.measure(spagree.tally(rows())).breakdowns()
     absent = {name: of_a_tally.lacks(name) for name in BREAKDOWNS if of_a_tally.lacks(name)}
     del absent["options"], absent["groups"]
-    by_items, by_people = {"disputed", "answers"}, {"annotators", "pairs", "overlap", "intervals"}
+    by_items, by_people = {"disputed", "answers"}, {"annotators", "pairs", "overlap"}
     assert set(absent) == by_items | by_people | {"development"}
     assert all("measure the annotations themselves" in str(reason) for reason in absent.values())
     with pytest.raises(
@@ -128,29 +128,6 @@ def test_callers_may_change_the_tables_they_get() -> None:
     assert "agreement" in agreement.classes().columns and "item" in agreement.hardest(3).columns
 
 
-WHY_ONE = {
-    "a bootstrap": (rows(), {"bootstrap": 100}, "a bootstrap resamples items only"),
-    "nobody known": ([(item, None, label) for item, _, label, _ in rows()], {}, "the annotators are unknown"),
-    "one annotator": ([(item, "ann", label) for item, _, label, _ in rows()[::3]], {}, "only one annotator is known"),
-    "somebody unknown": ([*rows(), ("q1", None, "yes", 1)], {}, "the annotators of some annotations are unknown"),
-}
-
-
-@pytest.mark.parametrize("case", WHY_ONE)
-def test_why_there_is_only_one_interval(case: str) -> None:
-    source, options, reason = WHY_ONE[case]
-    agreement = spagree.measure(source, **options)
-    found = agreement.breakdowns(["intervals"]).intervals
-    assert isinstance(found, Absent) and reason in found.reason
-    assert agreement.intervals() == {}
-
-
-def test_large_data_does_not_pay_for_the_second_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breakdowns, "MOST_FOR_BOTH", 10)
-    found = spagree.measure(rows()).breakdowns(["intervals"]).intervals
-    assert isinstance(found, Absent) and "interval_for" in found.reason
-
-
 @pytest.mark.parametrize("source", ["example:sparse", "example:krippendorff2011", "example:fleiss1971"])
 def test_breakdowns_of_much_data_in_two_threads_are_the_same(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with command_line():  # a reason names options as they are typed, in either thread
@@ -175,5 +152,5 @@ def test_a_score_of_much_data_fetches_no_annotations(calls: Counter[str], monkey
         monkeypatch.setattr(module, "is_small", lambda _: False)
     agreement = spagree.measure("example:sparse")
     agreement.to_json()
-    assert agreement.measurement.summary(agreement.findings).lacks("intervals")
+    assert agreement.spa.interval_for == "items"
     assert calls["coded"] == calls["coded_in_python"] == calls["peers"] == 0

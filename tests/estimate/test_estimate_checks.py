@@ -25,6 +25,7 @@ from spagree.estimate.checks import (
 )
 from spagree.estimate.checks import weights as of_weights
 from spagree.estimate.overlap import Bridge, Overlap, Team
+from spagree.estimate.uncertainty import Interval, leading
 
 Items = list[dict[str, int]]
 
@@ -227,52 +228,65 @@ def test_json_has_the_same_checks() -> None:
 # Both intervals ------------------------------------------------------------------------------
 
 
-def test_both_intervals_are_there_where_everybody_is_named() -> None:
+def test_both_intervals_are_there_where_everybody_is_named_and_the_one_for_others_leads() -> None:
     for weights in ("annotations_m1", "edge", {n: float(n) for n in range(2, 6)}):
-        agreement = spagree.measure("example:sparse", weights=weights)
-        both = agreement.to_dict()["spa"]["intervals"]
-        wider = spagree.measure("example:sparse", weights=weights, interval_for="annotators").spa
-        assert both["items"] == {"low": agreement.spa.low, "high": agreement.spa.high, "stderr": agreement.spa.stderr}
-        assert both["annotators"] == {"low": wider.low, "high": wider.high, "stderr": wider.stderr}
-        assert agreement.spa.interval_for == "items"
-        turned = spagree.measure("example:sparse", weights=weights, interval_for="annotators").to_dict()["spa"]
-        assert turned["intervals"] == both and turned["low"] == wider.low
+        each = {
+            whom: spagree.measure("example:sparse", weights=weights, interval_for=whom).to_dict()
+            for whom in ("auto", "items", "annotators")
+        }
+        both = each["auto"]["spa"]["intervals"]
+        assert both["annotators"]["high"] - both["annotators"]["low"] > both["items"]["high"] - both["items"]["low"]
+        leads = {"auto": "annotators", "items": "items", "annotators": "annotators"}
+        for whom, found in each.items():
+            for figure in (found["spa"], *found["chance"].values()):
+                shown = {name: figure[name] for name in ("low", "high", "stderr")}
+                assert (figure["interval_for"], shown) == (leads[whom], figure["intervals"][leads[whom]])
+            assert found["spa"]["intervals"] == both
 
 
-def test_two_annotators_say_nothing_about_others() -> None:
-    rows = [(i, name, "xy"[(i + (name == "b")) % 2] if i % 3 else "x") for i in range(12) for name in "ab"]
-    both = spagree.measure(rows).to_dict()["spa"]["intervals"]
-    assert both["annotators"]["low"] is None and "cannot be seen" in both["annotators"]["undefined"]
+@pytest.mark.parametrize(("people", "word"), [("ab", "two"), ("abc", "three")])
+def test_fewer_than_four_annotators_say_nothing_about_others(people: str, word: str) -> None:
+    rows = [(i, name, "xy"[(i + (name == "b")) % 2] if i % 3 else "x") for i in range(12) for name in people]
+    found = spagree.measure(rows).to_dict()
+    why = f"{word} annotators cannot show how annotators differ; that takes four"
+    for figure in (found["spa"], *found["chance"].values()):
+        assert figure["intervals"]["annotators"] == {"low": None, "high": None, "stderr": None, "undefined": why}
+        assert (figure["interval_for"], figure["low"]) == ("items", figure["intervals"]["items"]["low"])
+    forced = spagree.measure(rows, interval_for="annotators").spa
+    assert (forced.value, forced.low, forced.undefined) == (found["spa"]["value"], None, why)
+    four = spagree.measure([*rows, *((i, "d", "x") for i in range(12))]).spa
+    assert four.interval_for == "annotators" and four.low is not None
 
 
 @pytest.mark.parametrize(
     ("source", "why"),
     [
         ("counts", "annotations"),
-        ("unknown", "the annotators of some annotations are unknown"),
-        ("tally", "annotations"),
+        ("unknown", "the annotator of 1 annotation is unknown"),
+        ("tally", "a tally does not say who annotated"),
         ("bootstrap", "a bootstrap resamples items only"),
         ("weights", "custom weights"),
     ],
 )
 def test_the_interval_for_others_says_why_it_cannot_be(source: str, why: str) -> None:
-    rows: list[tuple[Any, ...]] = [(i, name, "xy"[i % 2]) for i in range(12) for name in "abc"]
+    rows: list[tuple[Any, ...]] = [(i, name, "xy"[i % 2]) for i in range(12) for name in "abcd"]
     made = {
         "counts": lambda: measured([{"x": 2}, {"x": 1, "y": 1}]),
         "unknown": lambda: spagree.measure([*rows, (0, None, "x")]),
         "tally": lambda: spagree.measure(spagree.tally(rows)),
         "bootstrap": lambda: spagree.measure(rows, bootstrap=200),
-        "weights": lambda: spagree.measure(rows, weights={3: 1.0}),
+        "weights": lambda: spagree.measure(rows, weights={4: 1.0}),
     }
     found = made[source]()
     both = found.to_dict()["spa"]["intervals"]
+    assert found.spa.interval_for == "items"
     assert both["items"] == {"low": found.spa.low, "high": found.spa.high, "stderr": found.spa.stderr}
     assert (both["annotators"]["low"], both["annotators"]["high"], both["annotators"]["stderr"]) == (None, None, None)
     assert why in both["annotators"]["undefined"]
 
 
 def test_without_agreement_there_are_no_intervals() -> None:
-    assert "intervals" not in spagree.measure([(i, "a", "x") for i in range(3)]).to_dict()["spa"]
+    assert spagree.measure([(i, "a", "x") for i in range(3)]).to_dict()["spa"]["intervals"] == {}
 
 
 def test_few_and_many_annotations_give_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,8 +294,10 @@ def test_few_and_many_annotations_give_the_same_interval(monkeypatch: pytest.Mon
     monkeypatch.setattr("spagree.estimate.breakdowns.is_small", lambda _: False)
     assert spagree.measure("example:sparse").to_dict()["spa"]["intervals"] == few
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
-    many = spagree.measure("example:sparse").to_dict()["spa"]["intervals"]
-    assert many["items"] == few["items"] and 'interval_for="annotators"' in many["annotators"]["undefined"]
+    many = spagree.measure("example:sparse").to_dict()["spa"]
+    assert many["intervals"]["items"] == few["items"] and many["interval_for"] == "items"
+    assert "above 10 annotations" in many["intervals"]["annotators"]["undefined"]
+    assert 'interval_for="annotators"' in many["intervals"]["annotators"]["undefined"]
 
 
 # Exactly at the limits ------------------------------------------------------------------------
@@ -294,9 +310,12 @@ def found(items: Items) -> Findings:
 @pytest.mark.parametrize(("half", "state"), [(0.05, "fine"), (0.0501, "look"), (0.1, "look"), (0.1001, "problem")])
 def test_precision_at_its_limits(half: float, state: str) -> None:
     findings = found(FEW)
-    at = precision(Breakdowns(replace(findings, spa=replace(findings.spa, low=0.0, high=2 * half))))
-    unknown = dict.fromkeys(("half_width_annotators", "annotators", "busiest", "busiest_share"))
-    assert at == Check("precision", state, {"half_width": half, "items": 4, **unknown})
+    items, others = Interval(None, 0.0, half), Interval(None, 0.0, 2 * half)
+    spa = leading(findings.spa, {"items": items, "annotators": others})
+    at = precision(Breakdowns(replace(findings, spa=spa)))
+    widths = {"half_width": half, "half_width_items": half / 2, "half_width_annotators": half}
+    unknown = dict.fromkeys(("annotators", "busiest", "busiest_share"))
+    assert at == Check("precision", state, {**widths, "items": 4, **unknown})
 
 
 @pytest.mark.parametrize(("items", "state"), [(9, "cannot_tell"), (10, "fine")])
@@ -341,9 +360,9 @@ def test_the_figures_of_the_weights_are_those_of_the_outermost_schemes() -> None
 )
 def test_beyond_chance_at_its_limits(low: float | None, high: float | None, state: str) -> None:
     findings = found(ALIKE)
-    kappa = replace(findings.chance["spa_kappa"], value=0.2, low=low, high=high, stderr=0.1, expected=0.5)
+    kappa = replace(findings.chance["krippendorff_alpha"], value=0.2, low=low, high=high, stderr=0.1, expected=0.5)
     figures = {"kappa": 0.2, "low": low, "high": high, "expected": 0.5, "smallest_seen": pytest.approx(0.28)}
-    at = beyond_chance(replace(findings, chance={**findings.chance, "spa_kappa": kappa}))
+    at = beyond_chance(replace(findings, chance={**findings.chance, "krippendorff_alpha": kappa}))
     assert at == Check("beyond_chance", state, figures)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from html import unescape
+from typing import Any
 
 import polars
 import pytest
@@ -18,7 +20,7 @@ from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.document import document
 from spagree.present.notebook import to_html
 from spagree.present.report.parts import table as page_table
-from spagree.present.sentence import for_paper, in_words, interval_words
+from spagree.present.sentence import for_paper, in_words, why_not_others
 from spagree.present.tables import COLUMNS, cell, rendered
 from spagree.present.tables import table as terminal_table
 from spagree.present.terminal import summary
@@ -130,7 +132,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_a_broken_assumption_is_reported_everywhere() -> None:
-    found = spagree.measure("example:adaptive").breakdowns(["intervals"])
+    found = spagree.measure("example:adaptive").breakdowns([])
     shown = rendered(summary(found, None))
     assert "✕ Assumption: Broken: people agree less on items with more annotations (p < 0.001)" in shown
     assert "first=2" in shown and "! the weighting schemes differ" in shown
@@ -156,7 +158,7 @@ def test_the_sentence_for_the_paper() -> None:
     sentence = for_paper(spagree.measure("example:sparse").breakdowns())
     assert re.sub(r"0\.\d{3} to 0\.\d{3}", "…", sentence) == (
         "Inter-annotator agreement was 0.576 (Sparse Probability of Agreement, annotations_m1 weights; 95% interval … "
-        f"for these annotators on new items, … for other annotators like them; spagree {spagree.__version__}), computed on the 300 items "
+        f"for other annotators, … for these annotators; spagree {spagree.__version__}), computed on the 300 items "
         "with at least two annotations (1,028 annotations by 25 annotators)."
     )
     assert for_paper(Breakdowns(find(Tally()))) == ""
@@ -168,7 +170,7 @@ def test_the_sentence_for_the_paper() -> None:
     many = for_paper(Breakdowns(find(Tally.from_items([{"a": n} for n in range(2, 20)]), lambda n: n)))
     assert "9: 9, …;" in many
     resampled = for_paper(spagree.measure(MIXED, bootstrap=100).breakdowns())
-    assert "95% bootstrap interval" in resampled and "for these annotators, new items;" in resampled
+    assert "95% bootstrap interval" in resampled and "for these annotators; spagree" in resampled
     assert " by " not in for_paper(Breakdowns(find(PERFECT)))
 
 
@@ -192,54 +194,59 @@ def answers(people: str, items: int = 40) -> list[tuple[int, str, str]]:
     ]
 
 
-def test_the_headline_says_whom_each_interval_is_about() -> None:
-    agreement = spagree.measure(answers("abcdef"))
-    both = agreement.intervals()
-    own, others = (interval(both[name]) for name in ("items", "annotators"))
-    said = interval_words(agreement.breakdowns(["intervals"]))
-    assert said == (f"These annotators: {own} on new items.", f"Other annotators like them: {others}.")
-    for shown in (str(agreement), agreement._repr_html_()):
-        assert " ".join(said) in " ".join(shown.split())
-    sentence = for_paper(agreement.breakdowns())
-    assert f"{own} for these annotators on new items, {others} for other annotators like them" in sentence
-    turned = spagree.measure(answers("abcdef"), interval_for="annotators")
-    assert interval_words(turned.breakdowns(["intervals"])) == said
-    assert f"95% interval for other annotators {others}" in str(turned)
+def test_the_first_line_has_both_intervals_and_the_leading_one_is_first() -> None:
+    rows = answers("abcdef")
+    agreement = spagree.measure(rows)
+    own, others = (interval(agreement.spa.intervals[name]) for name in ("items", "annotators"))
+    said = f"95% interval {others} for other annotators, {own} for these annotators"
+    assert " ".join(str(agreement).split()).startswith(f"SPA 0.850 {said} Two random annotators")
+    assert said in agreement._repr_html_() and said in for_paper(agreement.breakdowns())
+    turned = spagree.measure(rows, interval_for="items")
+    said = f"95% interval {own} for these annotators, {others} for other annotators"
+    assert f"SPA 0.850 {said}" in " ".join(str(turned).split()) and said in for_paper(turned.breakdowns())
+    assert why_not_others(turned.findings) == ""
+
+
+def test_weights_are_named_beside_the_number_unless_they_are_the_usual_ones() -> None:
+    assert "(flat weights)" in " ".join(str(spagree.measure(answers("abc"), weights="flat")).split())
+    assert "weights)" not in str(spagree.measure(answers("abc"))).split("For your paper")[0]
 
 
 def test_two_annotators_say_nothing_about_others() -> None:
     agreement = spagree.measure(answers("ab"))
     shown = " ".join(str(agreement).split())
-    assert "These two annotators agree on a random item 75% of the time; nothing can be said about others." in shown
-    assert interval_words(agreement.breakdowns(["intervals"])) == (f"On new items: {interval(agreement.spa)}.",)
-    assert "for these two annotators on new items; spagree" in for_paper(agreement.breakdowns())
+    assert "These two annotators agree on a random item 75% of the time." in shown
+    said = f"95% interval {interval(agreement.spa)} for these two annotators"
+    assert said in shown and f"{said}; spagree" in for_paper(agreement.breakdowns())
+    assert "Other annotators: not known, because two annotators cannot show how annotators differ" in shown
 
 
-def test_intervals_that_cover_only_items_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    tally = interval_words(spagree.measure(spagree.tally(answers("abc"))).breakdowns())
-    assert tally[0].startswith("These annotators: ") and "not computed, because a tally does not say who" in tally[1]
-    resampled = interval_words(spagree.measure(answers("abc"), bootstrap=100).breakdowns())
-    assert "not computed, because a bootstrap resamples items only" in resampled[1]
-    nameless = spagree.measure(polars.DataFrame({"item": [1, 1, 2, 2, 3, 3], "label": list("xxyyxy")}))
-    assert "because the annotators are unknown; name their column" in interval_words(nameless.breakdowns())[1]
+def test_the_headline_says_why_there_is_no_interval_for_other_annotators(monkeypatch: pytest.MonkeyPatch) -> None:
+    def why(source: Any, **options: Any) -> str:
+        agreement = spagree.measure(source, **options)
+        said = why_not_others(agreement.findings)
+        assert said in " ".join(str(agreement).split())
+        return said.removeprefix("Other annotators: not known, because ")
+
+    assert why(answers("abc")) == "three annotators cannot show how annotators differ; that takes four."
+    assert why(spagree.tally(answers("abcd"))).startswith("a tally does not say who annotated")
+    assert why(answers("abcd"), bootstrap=100) == "a bootstrap resamples items only."
+    nameless = polars.DataFrame({"item": [1, 1, 2, 2, 3, 3], "label": list("xxyyxy")})
+    assert why(nameless).startswith("the annotators are unknown; name their column")
+    apart = [
+        (f"{team}{item}", who, "xy"[item % 3 % 2]) for team in ("ab", "cd", "ef") for item in range(9) for who in team
+    ]
+    assert why(apart) == "three teams that share no item cannot show how teams differ; that takes four."
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
-    large = interval_words(spagree.measure(answers("abc")).breakdowns())
-    assert "above 10 annotations" in large[1] and "interval_for" in large[1]
-    assert interval_words(Breakdowns(find(MIXED)))[1:] == ()
-    assert interval_words(Breakdowns(find(Tally.from_items([{"a": 2}])))) == ()
-
-
-def test_three_annotators_who_only_met_in_pairs() -> None:
-    rows = [(f"{pair}{i}", who, "xy"[i % 2]) for pair in ("ab", "bc") for i in range(6) for who in pair]
-    said = interval_words(spagree.measure(rows).breakdowns(["intervals"]))
-    assert said[0].startswith("These annotators: ") and said[1].startswith("Other annotators")
+    assert "above 10 annotations" in why(answers("abcd"))
+    assert why_not_others(find(Tally.from_items([{"a": 2}]))) == ""
 
 
 def test_chance_is_in_the_headline_under_a_metric_and_where_agreement_is_near_it() -> None:
     scale = spagree.measure(answers("abcd"), metric="ordinal", order=["x", "y"])
-    kappa = scale.chance["spa_kappa"]
-    words = f"hance agreement {figure(kappa.expected)}, spa_kappa {figure(kappa.value)}"
-    for shown in (str(scale), scale._repr_html_(), for_paper(scale.breakdowns())):
+    alpha = scale.chance["krippendorff_alpha"]
+    words = f"hance agreement {figure(alpha.expected)}, Krippendorff's alpha {figure(alpha.value)}"
+    for shown in (str(scale), unescape(scale._repr_html_()), for_paper(scale.breakdowns())):
         assert words in " ".join(shown.split())
     blind = spagree.measure(
         [(i, who, "xy"[(i // (place + 1)) % 2]) for i in range(64) for place, who in enumerate("abcd")]

@@ -81,24 +81,6 @@ def test_guessing_agrees_so_often_or_by_a_metric_so_much() -> None:
     assert "of the time" not in section(metric, "chance") + section(metric, "trust")
 
 
-def test_a_kappa_freed_of_its_bias_says_so() -> None:
-    """With four items spa_kappa is not what its columns give; with many nobody would see it."""
-    rows = [
-        (f"q{item}", who, label)
-        for item, labels in enumerate(["xx", "xy", "yy", "yy"])
-        for who, label in zip("ab", labels, strict=True)
-    ]
-    found = spagree.measure(rows).chance["spa_kappa"]
-    assert found.value is not None and found.observed is not None and found.expected is not None
-    plain = (found.observed - found.expected) / (1 - found.expected)
-    assert abs(plain - found.value) > 0.005
-    words = f"spa_kappa is corrected for small-sample bias; without the correction it would be {plain:.3f}."
-    assert words in section(page_of(rows), "chance")
-    assert words in " ".join(str(spagree.measure(rows)).split())
-    assert "small samples" not in str(spagree.measure("example:sparse"))
-    assert "small samples" not in str(spagree.measure([(item, who, "x") for item in range(9) for who in "ab"]))
-
-
 # Time ------------------------------------------------------------------------------------------
 
 

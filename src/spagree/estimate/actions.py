@@ -10,14 +10,14 @@ from spagree.estimate.breakdown_values import Action
 from spagree.estimate.checks import LOW_KAPPA, ROUGH
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.uncertainty import half_interval
+from spagree.estimate.uncertainty import POPULATIONS, half_interval
 
 if TYPE_CHECKING:
     import polars
 
 SECOND_ANNOTATION, EARLY_ANNOTATIONS, SHARED_ITEMS = "second_annotation", "early_annotations", "shared_items"
 PRECISION, ANNOTATORS, ITEMS, CLASSES = "precision", "annotators", "items", "classes"
-THIRD_ANNOTATION, GUIDELINE = "third_annotation", "guideline"
+THIRD_ANNOTATION, GUIDELINE, MORE_PEOPLE = "third_annotation", "guideline", "more_people"
 SHARP = 0.02  # half-width below which no decision needs a narrower interval
 MUCH = 0.1  # of all disagreement: worth an afternoon
 FEWEST_ITEMS, MOST_ITEMS = 3, 10
@@ -104,9 +104,16 @@ def _classes(confusions: polars.DataFrame | None, spa: float) -> Iterator[Action
 
 
 def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
-    """How many annotations of new items would halve the interval, unless it is already narrow."""
-    half, row = half_interval(findings.spa), grounds.half
-    if row is None or half is None or half <= SHARP:
+    """More annotators where they differ more than items do; otherwise what it takes to halve the items' interval."""
+    items, others = (half_interval(findings.spa.intervals.get(name)) for name in POPULATIONS)
+    if items is None:
+        return
+    if others is not None and others > SHARP and items**2 < others**2 / 2:
+        figures = {"annotators": findings.data.annotators or 0, "half_width": others, "half_width_items": items}
+        yield Action(MORE_PEOPLE, figures=figures)
+        return
+    row = grounds.half
+    if row is None or items <= SHARP:
         return
     yield Action(
         PRECISION,
@@ -114,7 +121,7 @@ def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
             "annotations": row["more_annotations"],
             "items": row["items"],
             "annotations_per_item": row["annotations_per_item"],
-            "half_width": half,
+            "half_width": items,
             "half_width_then": row["half_width"],
         },
     )

@@ -30,6 +30,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Bootstrap, Estimate,
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
 from spagree.late import nw
+from spagree.option_names import spelled
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
 from spagree.tally.coded import NO_ANNOTATORS
@@ -55,7 +56,7 @@ NOT_CHECKED = (
 )
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
-ON_REQUEST = f"above {MOST_FOR_BOTH:,} annotations it is computed only when asked for: --interval-for annotators"
+ON_REQUEST = "above {most:,} annotations it is computed only when asked for: --interval-for annotators"
 ACTIONS = "actions"  # rests on other breakdowns
 LONGEST = ("development", "annotators", "overlap")  # of those that need no other
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
@@ -160,7 +161,7 @@ class Measurement(Evidence):
         from spagree.estimate.actions import Grounds, actions
         from spagree.estimate.planning import NEW_ITEMS, round_targets
 
-        now = half_interval(findings.spa) or 0.0
+        now = half_interval(findings.spa.intervals.get(ITEMS)) or 0.0
         half = min(round_targets(now), key=lambda aim: abs(aim - now / 2), default=None)
         plan = None if half is None else or_none(lambda: self.plan(half_width=half))
         rows = [] if plan is None else plan.rows(named=True)
@@ -262,7 +263,7 @@ class Measurement(Evidence):
         check_interval_for(interval_for)
         now = self._now
         variance = float(now.stderr or 0) ** 2
-        people = None if interval_for == ITEMS else lambda: two_way(self.peers, self.by_n(), variance)
+        people = None if interval_for != ANNOTATORS else lambda: two_way(self.peers, self.by_n(), variance)
         key = ("plan", most, interval_for, *wanted.items())
         options = {"most": most, "people": people, **wanted}
         return self._once(key, lambda: plan_for(self.tally, self.weights, lambda: self.similar, now, **options))
@@ -301,15 +302,11 @@ class Measurement(Evidence):
 
     def find(self, bootstrap: Bootstrap | None, interval_for: str) -> Findings:
         """Everything that is estimated from the tally, and for other annotators where they are known."""
-        return find(
-            self.tally, self.weights, self.level, bootstrap, self.metric, self._told(interval_for), interval_for
-        )
-
-    def _told(self, interval_for: str) -> Others | str:
-        """Above half a million annotations, what they say about other annotators is computed on request only."""
+        others = self.others
         if interval_for != ANNOTATORS and self.tally.annotations > MOST_FOR_BOTH:
-            return ON_REQUEST
-        return self.others
+            others = ON_REQUEST.format(most=MOST_FOR_BOTH)
+        told = spelled(others) if isinstance(others, str) else others
+        return find(self.tally, self.weights, self.level, bootstrap, self.metric, told, interval_for)
 
     def concentration(self) -> Concentration:
         """How few people made half of the annotations."""

@@ -34,6 +34,8 @@ from spagree.tally.count import Counted
 from spagree.tally.tally import Tally, commonest_first
 from spagree.understood import Caution
 
+RESAMPLED = "a bootstrap resamples items only"
+
 
 @dataclass(frozen=True, slots=True)
 class PerItem:
@@ -105,6 +107,8 @@ def find(
     teams = others.team_count if isinstance(others, Others) else 1
     if isinstance(others, Others) and others.why_not is not None:
         others = others.why_not
+    if bootstrap is not None:
+        others = RESAMPLED
 
     occur = {n for n in tally.items_by_n if n > 1}
     with_fewer = sorted(occur | {n - 1 for n in occur if n > 2})

@@ -16,7 +16,7 @@ import numpy as np
 from spagree.estimate.intervals import deviations
 from spagree.estimate.item_groups import total
 from spagree.estimate.label_counts import LabelCounts, add_up
-from spagree.grouping import Floats, Ints, run_starts, sums
+from spagree.grouping import Floats, Ints, counted, numbered, run_starts, sums
 from spagree.tally.coded import Coded
 
 CELLS_AT_ONCE = 4_000_000
@@ -73,13 +73,13 @@ class Sizes:
     def of(cls, votes: LabelCounts) -> Self:
         """From the votes of all items."""
         pairable = votes.n > 1
-        n = np.unique(votes.n[pairable].astype(np.int64))
+        n = counted(votes.n[pairable].astype(np.int64))[0]
         place, items = np.searchsorted(n, votes.n[pairable]), votes.items[pairable]
         return cls(n, add_up(place, items, len(n)), add_up(place, items * votes.agreeing_pairs[pairable], len(n)))
 
     def without(self, units: Units, by_n: Mapping[int, Fraction]) -> Floats:
         """Σ k(n)·A/(n(n − 1)) over Σ k(n) without each unit; NaN if no pairable item is left."""
-        n = np.union1d(self.n, units.n_left[units.n_left > 1])
+        n = counted(np.concatenate([self.n, units.n_left[units.n_left > 1]]))[0]
         mantissa, exponent = mantissas(by_n, n)
         per_pair = mantissa / (n * (n - 1.0))
         values = [np.full(0 if len(n) else len(units.times), np.nan)]
@@ -221,6 +221,7 @@ def _per_label(votes: LabelCounts, unit: Ints, label: Ints, lost: Floats, times:
     width = max(1, len(votes.labels))
     keys = unit * width + label
     kept = lost != 0
-    distinct, place = np.unique(keys[kept], return_inverse=True)
+    first, place = numbered(keys[kept])
+    distinct = keys[kept][first]
     amounts = add_up(place, lost[kept], len(distinct))
     return LabelCounts(votes.labels, times, distinct // width, distinct % width, amounts, votes.similarity)

@@ -24,10 +24,11 @@ from spagree.estimate.meetings import PairSums, pair_sums
 from spagree.estimate.overlap import team_of_each
 from spagree.estimate.uncertainty import ITEMS, Estimate, Interval, effective_items, steadied, wilson
 from spagree.estimate.weights import ByN
-from spagree.grouping import Floats, Ints
+from spagree.grouping import Floats, Ints, numbered
 from spagree.tally.coded import Coded
 
 FEWEST = 4  # annotators or teams: three cannot show how they differ
+FEW = ("no annotators", "one annotator", "two annotators", "three annotators")
 NEARLY_ALL = 0.9  # of the annotations of shared items: a team with so many of them is the whole
 ONE_NEEDED = "without one of the annotators the figure is undefined: how annotators differ cannot be seen"
 
@@ -73,16 +74,21 @@ class Others:
 
     @cached_property
     def shared(self) -> Floats:
-        """Items each annotator shares with others."""
-        pairable = (self.votes.n > 1)[self.codes.item] & (self.codes.annotator >= 0)
-        return np.bincount(self.codes.annotator[pairable], minlength=len(self.codes.annotators)).astype(np.float64)
+        """Items each known annotator shares with others."""
+        counted = (self.votes.n > 1)[self.codes.item] & (self.codes.annotator >= 0)
+        return np.bincount(self.codes.annotator[counted], minlength=len(self.codes.annotators)).astype(np.float64)
 
     @cached_property
     def teams(self) -> Ints | None:
-        """The team of each item whose annotators met, numbered from 0, −1 for other items; None if all are one team."""
+        """The team of each item whose annotators met, numbered from 0, −1 for other items.
+
+        None if all are one team, or may be: an unknown annotator may have met both sides.
+        """
+        if self.codes.unknown:
+            return None
         team, pairable = team_of_each(self.codes), self.votes.n > 1
         numbers = np.full(len(team), -1)
-        numbers[pairable] = np.unique(team[pairable], return_inverse=True)[1]
+        numbers[pairable] = numbered(team[pairable])[1]
         sizes = np.bincount(numbers[self.codes.item] + 1)[1:]
         return numbers if len(sizes) > 1 and sizes.max() < NEARLY_ALL * sizes.sum() else None
 
@@ -103,9 +109,10 @@ class Others:
         if self.codes.unknown:
             return f"the annotator of {count(self.codes.unknown, 'annotation')} is unknown"
         if people < FEWEST:
-            return f"{count(people, 'annotator')} cannot show how annotators differ; that takes {FEWEST}"
+            return f"{FEW[people]} cannot show how annotators differ; that takes four"
         if 1 < self.team_count < FEWEST:
-            return f"{self.team_count} teams that share no item cannot show how teams differ; that takes {FEWEST}"
+            teams = FEW[self.team_count].replace("annotators", "teams")
+            return f"{teams} that share no item cannot show how teams differ; that takes four"
         return None
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy as np
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.intervals import score_limits, two_sided
 from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, exact_mean, total
-from spagree.grouping import Floats
+from spagree.grouping import Floats, numbered
 
 NOT_PAIRABLE = "no item has two annotations, so agreement cannot be measured"
 ONE_ANNOTATOR = "only one annotator, so agreement cannot be measured"
@@ -153,8 +153,8 @@ def steadied(value: float, stderr: float, groups: Clustered, weights: Floats) ->
     Their spread is then uninformative. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² replaces it, and fades out as the number
     of items grows.
     """
-    occur, place = np.unique(groups.n, return_inverse=True)
-    relative = np.array([usual_variance(int(n), value) for n in occur])[place]
+    first, place = numbered(groups.n.astype(np.int64))
+    relative = np.array([usual_variance(int(n), value) for n in groups.n[first]])[place]
     pair = groups.pair * value * (1 - value)
     implied = pair * total(groups.items * weights**2 * relative) / total(groups.items * weights) ** 2
     share = min(1.0, STEADY_ITEMS / effective_items(groups, weights))

@@ -41,6 +41,7 @@ def document(breakdowns: Breakdowns) -> dict[str, Any]:
                 estimate,
                 observed=estimate.observed,
                 expected=estimate.expected,
+                interval_for=estimate.interval_for,
                 intervals=intervals_document(estimate.intervals),
             )
             for name, estimate in findings.chance.items()

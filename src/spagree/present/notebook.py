@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from itertools import chain
 
 from spagree.estimate import Findings
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import checks
-from spagree.present.sentence import headline, interval_name, on_the_scale
+from spagree.present.sentence import both_intervals, headline, interval_name, on_the_scale
 from spagree.present.wording import escape_controls, figure, interval
 
 SIGNS = {"fine": "✓", "look": "!", "problem": "✕", "cannot_tell": "?"}
@@ -24,12 +23,13 @@ def to_html(breakdowns: Breakdowns) -> str:
         for name, estimate in {findings.spa.weights: findings.spa, **findings.schemes}.items()
     )
     warnings = "".join(f"<li>{_text(caution.message)}</li>" for caution in findings.warnings)
-    words = " ".join(chain.from_iterable(headline(breakdowns)))
+    words = " ".join(headline(findings))
+    both = both_intervals(findings)
+    limits = f" ({interval_name(findings.spa)} {both})" if both else ""
     heads = "<th>scheme</th><th>agreement</th><th>interval</th>"
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     return (
-        f"<div><p><strong>SPA {figure(findings.spa.value)}</strong> "
-        f"({interval_name(findings.spa)} {interval(findings.spa)})<br>{_text(words)}</p>"
+        f"<div><p><strong>SPA {figure(findings.spa.value)}</strong>{limits}<br>{_text(words)}</p>"
         f"{bar(findings)}<p>{check_line(breakdowns)}</p>"
         f"<details><summary>All weighting schemes</summary>{table}</details>"
         + (f"<ul>{warnings}</ul>" if warnings else "")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from spagree.errors import count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, WILSON
-from spagree.present.wording import figure, interval, p_value, percent, printable
+from spagree.present.wording import figure, interval, p_value, percent, printable, sentence
 from spagree.tally.policies import AFTER_FIRST
 from spagree.version import __version__
 
@@ -41,38 +39,32 @@ def in_words(findings: Findings) -> str:
     else:
         partly = f"{PARTLY.get(findings.metric, UNEQUAL)} (metric: {findings.metric})"
         meaning = f"On average {who} agree {percent(spa.value)} on a random item; {partly}"
-    others = "; nothing can be said about others" if pair else ""
     missing = f"; no interval, because {spa.undefined}" if spa.low is None else ""
-    return f"{meaning}{others}{missing}."
+    return f"{meaning}{missing}."
 
 
-def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
-    """The interval that does not lead: for these annotators, or for others, or why there is none for others."""
-    spa = breakdowns.findings.spa
-    items, others = (spa.intervals.get(name) for name in POPULATIONS)
-    if items is None or items.low is None:
-        return ()
-    these = f"These annotators: {interval(items)} on {_new_items(breakdowns)}."
-    if others is None or (others.undefined and spa.interval_for == ITEMS and spa.method != WILSON):
-        return (these,)
-    if others.low is None:
-        return (f"{these} Other annotators: not known, because {others.undefined}.",)
-    return (f"Other annotators like these: {interval(others)}." if spa.interval_for == ITEMS else these,)
+def both_intervals(findings: Findings) -> str:
+    """Every interval with whom it is for, the leading one first; empty without any."""
+    spa = findings.spa
+    names = {ITEMS: "these two annotators" if findings.data.annotators == PAIR else "these annotators"}
+    names[ANNOTATORS] = "other annotators"
+    order = (spa.interval_for, *(name for name in POPULATIONS if name != spa.interval_for))
+    known = [name for name in order if name in spa.intervals and spa.intervals[name].low is not None]
+    return ", ".join(f"{interval(spa.intervals[name])} for {names[name]}" for name in known)
 
 
-def _new_items(breakdowns: Breakdowns) -> str:
-    """What the interval treats as new: items, or clusters of items."""
-    return "new items" if breakdowns.findings.data.clusters is None else "new clusters of items"
+def why_not_others(findings: Findings) -> str:
+    """Why there is no interval for other annotators; empty if there is one, or none at all."""
+    items, others = (findings.spa.intervals.get(name) for name in POPULATIONS)
+    if items is None or items.low is None or others is None or others.undefined is None:
+        return ""
+    return f"Other annotators: not known, because {others.undefined}."
 
 
-def headline(breakdowns: Breakdowns) -> list[tuple[str, ...]]:
-    """The sentences below the number: its meaning, what its intervals cover, and chance if it matters."""
-    chance = chance_words(breakdowns.findings)
-    sentences = [
-        (in_words(breakdowns.findings),),
-        interval_words(breakdowns),
-        (f"{chance.capitalize()}.",) if chance else (),
-    ]
+def headline(findings: Findings) -> list[str]:
+    """The sentences below the number: its meaning, why it is not for other annotators, and chance if it matters."""
+    chance = chance_words(findings)
+    sentences = [in_words(findings), why_not_others(findings), sentence(chance) if chance else ""]
     return [words for words in sentences if words]
 
 
@@ -96,9 +88,7 @@ def is_below_chance(kappa: Corrected) -> bool:
 
 def interval_name(estimate: Estimate) -> str:
     """The kind of interval; only a bootstrap is named, Wilson's is the default."""
-    kind = "" if estimate.method == "wilson" else "bootstrap "
-    whom = " for other annotators" if estimate.interval_for == ANNOTATORS else ""
-    return f"{estimate.level:.0%} {kind}interval{whom}"
+    return f"{estimate.level:.0%} {'' if estimate.method == WILSON else 'bootstrap '}interval"
 
 
 def on_the_scale(findings: Findings) -> str:
@@ -170,27 +160,18 @@ def for_paper(breakdowns: Breakdowns) -> str:
     spa = findings.spa
     if spa.value is None:
         return ""
-    chance = chance_words(findings)
     metric = "" if findings.metric == NOMINAL else f" with the {findings.metric} metric"
+    both = both_intervals(findings)
+    figures = [
+        f"Sparse Probability of Agreement{metric}, {_weights(findings)}",
+        f"{interval_name(spa)} {both}" if both else "",
+        chance_words(findings),
+        f"spagree {__version__}",
+    ]
     return (
-        f"Inter-annotator agreement was {figure(spa.value)} "
-        f"(Sparse Probability of Agreement{metric}, {_weights(findings)}{_intervals(breakdowns)}"
-        f"{f'; {chance}' if chance else ''}; spagree {__version__}), {_basis(breakdowns)}.{_caveat(findings)}"
+        f"Inter-annotator agreement was {figure(spa.value)} ({'; '.join(filter(None, figures))}), "
+        f"{_basis(breakdowns)}.{_caveat(findings)}"
     )
-
-
-def _intervals(breakdowns: Breakdowns) -> str:
-    """Every interval with whom it is for."""
-    findings = breakdowns.findings
-    spa, data = findings.spa, findings.data
-    items, others = (spa.intervals.get(name) for name in POPULATIONS)
-    if items is None or items.low is None:
-        return ""
-    kind = interval_name(replace(spa, interval_for=ITEMS))
-    people = "these two annotators" if data.annotators == PAIR else "these annotators"
-    if others is None or others.low is None:
-        return f"; {kind} {interval(items)} for {people} on new items"
-    return f"; {kind} {interval(others)} for other annotators like these, {interval(items)} for {people} on new items"
 
 
 def _weights(findings: Findings) -> str:

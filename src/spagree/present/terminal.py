@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,8 +13,9 @@ from spagree.errors import count
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
+from spagree.estimate.weights import DEFAULT
 from spagree.present.fitted import CHART, ENDS, Fitted, Heading
-from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name
+from spagree.present.sentence import REFERENCE, both_intervals, chance_gap, for_paper, headline, interval_name
 from spagree.present.verdicts import checked
 from spagree.present.wording import escape_controls, figure, interval, label_list, left_out, number, percent, printable
 from spagree.understood import Understood
@@ -32,7 +32,7 @@ def summary(breakdowns: Breakdowns, understood: Understood | None, *, verbose: b
     details = _figures(findings) if verbose else ()
     checks = _checks(breakdowns, every=verbose) if findings.data.pairable_items else ()  # the headline says why
     return Group(
-        _headline(breakdowns),
+        _headline(findings),
         Text(),
         _facts(findings, understood),
         *details,
@@ -43,26 +43,17 @@ def summary(breakdowns: Breakdowns, understood: Understood | None, *, verbose: b
     )
 
 
-def _headline(breakdowns: Breakdowns) -> Group:
+def _headline(findings: Findings) -> Group:
     """The number, coloured by agreement beyond chance, and what it means."""
-    spa = breakdowns.findings.spa
-    colour = "red" if spa.value is None else COLOURS[beyond_chance(breakdowns.findings).state]
+    spa = findings.spa
+    colour = "red" if spa.value is None else COLOURS[beyond_chance(findings).state]
     line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
-    if spa.low is not None:
-        line.append(f"   {interval_name(spa)} {interval(spa)}   ({spa.weights} weights)")
-    return Group(line, *map(Sentences, headline(breakdowns)))
-
-
-class Sentences:
-    """Sentences on one line, or on a line each if they do not fit on one."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
-
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        together = " ".join(self.words)
-        fits = cell_len(together) <= options.max_width
-        yield from [Text(together)] if fits else map(Text, self.words)
+    both = both_intervals(findings)
+    if both:
+        line.append(f"   {interval_name(spa)} {both}")
+    if spa.value is not None and spa.weights != DEFAULT:
+        line.append(f"   ({spa.weights} weights)")
+    return Group(line, *map(Text, headline(findings)))
 
 
 def _facts(findings: Findings, understood: Understood | None) -> Table:

@@ -12,7 +12,7 @@ from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.checks import Check
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
-from spagree.present.sentence import is_below_chance, level_name
+from spagree.present.sentence import band, is_below_chance
 from spagree.present.wording import escape_controls, figure, limits, number, p_value, percent, plus_minus, sentence
 
 State = Literal["ok", "look", "problem"]
@@ -100,10 +100,12 @@ def _precision(findings: Findings, check: Check) -> Verdict | None:
     if spa.low is None or spa.high is None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
     half, state = (spa.high - spa.low) / 2, SHOWN[check.state]
-    rough = "" if state == "ok" else " That is rough: more items would help."
-    items = count(findings.data.pairable_items, "item")
-    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {items}.{_busiest(check)}"
-    return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {items}.")
+    items = check.figures["half_width_items"]
+    more = "items" if items is None or items**2 > half**2 / 2 else "annotators"
+    rough = "" if state == "ok" else f" That is rough: more {more} would help."
+    basis = count(findings.data.pairable_items, "item")
+    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {basis}.{_busiest(check)}"
+    return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {basis}.")
 
 
 def _busiest(check: Check) -> str:
@@ -182,13 +184,13 @@ def _schemes(findings: Findings, check: Check) -> Verdict | None:
 
 
 def _chance(findings: Findings, check: Check) -> Verdict | None:
-    kappa = findings.chance["spa_kappa"]
-    if kappa.value is None or kappa.expected is None or kappa.low is None:
+    alpha = findings.chance["krippendorff_alpha"]
+    if alpha.value is None or alpha.expected is None or alpha.low is None:
         return None
     more = "more often" if findings.metric == NOMINAL else "more"
-    ends = f"spa_kappa is {figure(kappa.value, 2)} ({limits(kappa.low, kappa.high, 2)})"
-    blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}): {ends}"
-    if is_below_chance(kappa):
+    ends = f"Krippendorff's alpha is {figure(alpha.value, 2)} ({limits(alpha.low, alpha.high, 2)})"
+    blindly = f"{more} than labels picked blindly would ({percent(alpha.expected)}): {ends}"
+    if is_below_chance(alpha):
         words = f"People agree {blindly.replace('more', 'less', 1)}. Check whether somebody swapped two labels."
         return Verdict("problem", "Beyond chance", words, "chance")
     if check.state == checks.PROBLEM:
@@ -197,7 +199,7 @@ def _chance(findings: Findings, check: Check) -> Verdict | None:
         words = f"There is not enough data to tell whether people agree {blindly}: annotate more items."
         return Verdict("look", "Beyond chance", words, "chance")
     if check.state == checks.LOOK:
-        poor = f"That is only {level_name(kappa.value)} agreement beyond chance."
+        poor = f"That is only {band(alpha) or 'low'} agreement beyond chance."
         return Verdict("look", "Beyond chance", f"People agree {blindly}. {poor}", "chance")
     return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "chance")
 

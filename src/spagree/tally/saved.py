@@ -186,8 +186,6 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
     if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
         raise DataError(f"{source}: damaged tally: a row occurs twice; count the data again")
-    from spagree.tally.saved import refuse_impossible
-
     refuse_impossible(tally, source)
     return tally
 
@@ -291,8 +289,6 @@ def _read_parquet(path: Path) -> ItemCounts:
         counts = ItemCounts(_read_table(path), annotators, left_out, how)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
-    from spagree.tally.saved import refuse_impossible_counts
-
     refuse_impossible_counts(counts, str(path))
     _require_checksum({**document, "table": _table_checksum(counts.frame)}, str(path))
     return counts

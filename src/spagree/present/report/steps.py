@@ -44,7 +44,15 @@ def _precision(action: Action) -> Step:
     annotations, new, each = (round(figures[name]) for name in ("annotations", "items", "annotations_per_item"))
     now, then = plus_minus(figures["half_width"]), plus_minus(figures["half_width_then"])
     words = f"{count(new, 'new item')} with {count(each, 'annotation')} each."
-    return Step(f"Make {count(annotations, 'more annotation')}.", f"{now} → {then}.", words, link="figure-plan")
+    gain = f"{now} → {then} for these annotators."
+    return Step(f"Make {count(annotations, 'more annotation')}.", gain, words, link="figure-plan")
+
+
+def _more_people(action: Action) -> Step:
+    figures, people = action.figures, count(round(action.figures["annotators"]), "annotator")
+    wide, narrow = plus_minus(figures["half_width"]), plus_minus(figures["half_width_items"])
+    words = f"{wide} for other annotators, {narrow} for these: the {people} differ more than the items do."
+    return Step("Ask more annotators.", "More items would hardly narrow the interval.", words)
 
 
 def _annotators(action: Action) -> Step:
@@ -108,6 +116,7 @@ WORDS = {
     ),
     actions.SHARED_ITEMS: _shared,
     actions.PRECISION: _precision,
+    actions.MORE_PEOPLE: _more_people,
     actions.ANNOTATORS: _annotators,
     actions.ITEMS: _items,
     actions.CLASSES: _classes,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from spagree.errors import count
 from spagree.estimate import Corrected, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
-from spagree.estimate.uncertainty import ITEMS, POPULATIONS
+from spagree.estimate.uncertainty import POPULATIONS
 from spagree.moments import is_date
 from spagree.present.charts.agreement import development_steps
 from spagree.present.report.parts import Step
@@ -17,14 +17,16 @@ from spagree.present.report.steps import steps
 from spagree.present.sentence import (
     band,
     beyond_chance,
+    both_intervals,
     by_chance,
     in_words,
     interval_name,
     is_below_chance,
     on_the_scale,
+    why_not_others,
 )
 from spagree.present.verdicts import Verdict
-from spagree.present.wording import escape_controls, figure, interval, moment, printable
+from spagree.present.wording import escape_controls, figure, moment, printable
 from spagree.understood import Understood
 
 NAME = "Sparse Probability of Agreement (SPA)"
@@ -102,7 +104,7 @@ def top(breakdowns: Breakdowns, verdicts: Sequence[Verdict], target: float | Non
         figure(findings.spa.value) if is_known else "no number",
         escape_controls(in_words(findings)),
         bar(breakdowns, target) if is_known else None,
-        tuple(_intervals(breakdowns)),
+        tuple(_intervals(findings)),
         checks,
         len(verdicts),
         tuple(_good(findings, target)),
@@ -166,18 +168,12 @@ def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
     return Bar(value * 100, low, high, wide, marks, f"{spoken}.")
 
 
-def _intervals(breakdowns: Breakdowns) -> Iterator[str]:
-    """The interval for other annotators, if known, and the one for these."""
-    spa = breakdowns.findings.spa
-    items, others = (spa.intervals.get(name) for name in POPULATIONS)
-    if items is None or items.low is None:
-        return
-    kind = interval_name(replace(spa, interval_for=ITEMS))
-    if others is None or others.low is None:
-        yield f"{kind}: {interval(items)} for these annotators"
-        return
-    yield f"{kind}: {interval(others)} for other annotators like these"
-    yield f"{interval(items)} for these annotators"
+def _intervals(findings: Findings) -> Iterator[str]:
+    """Both intervals, the leading one first, and why there is none for other annotators."""
+    both = both_intervals(findings)
+    if both:
+        yield f"{interval_name(findings.spa)}: {both}"
+    yield from filter(None, [why_not_others(findings)])
 
 
 def first_checks(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
