@@ -1,6 +1,6 @@
 """How often intervals of differences hold, how often verdicts are wrong, and how often they are reached.
 
-    python benchmarks/comparison_coverage.py differences verdicts models page [--rounds 1000]
+    python benchmarks/comparison_coverage.py differences verdicts page [--rounds 1000]
 
 Each part writes its table, docs/studies/comparisons-PART.csv; ``page`` makes docs/studies/comparisons.md of them.
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
@@ -26,7 +25,7 @@ from publish import FOLDER
 from spagree.estimate.comparison import Difference, Figure, difference, figure_of
 from spagree.estimate.influence import AnnotationCodes, Sums, influence, jackknife, pairable
 from spagree.estimate.item_groups import item_groups
-from spagree.estimate.models import MARGIN, among_people
+from spagree.estimate.models import MARGIN
 from spagree.estimate.uncertainty import spa_estimate
 from spagree.estimate.weights import weigh
 from spagree.present.charts import studies as charts
@@ -38,7 +37,6 @@ BALANCED, RARE = (0.4, 0.3, 0.3), (0.9, 0.1)
 CLASSES = {"balanced": BALANCED, "rare": RARE}
 LABELS = ["0", "1", "2"]
 PEOPLE = 15
-CARE = 0.75  # of the average person among those a model is compared with
 
 
 def one_less(n: np.ndarray) -> np.ndarray:
@@ -156,57 +154,7 @@ def verdicts(rounds: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def model_care(gap: float, shares: tuple[float, ...]) -> float:
-    """The care of a model that agrees with the average person by the gap more than another person does."""
-    cares = np.linspace(0, 1, 21)
-    gaps = [agreement((CARE, care), shares) - agreement((CARE, CARE), shares) for care in cares]
-    return float(np.interp(gap, gaps, cares, left=np.nan))
-
-
-MODELS = {"as a person": 0.0, "0.05 below": -0.05, "0.10 below": -0.1, "at random": None}
-
-
-def models(rounds: int) -> Iterator[dict[str, Any]]:
-    for setting in product(MODELS, CLASSES, (1, 2, 5, 20), (50, 100, 200, 400, 800)):
-        yield from _model(*setting, rounds=rounds)
-
-
-def few(rounds: int) -> Iterator[dict[str, Any]]:
-    """The settings in which intervals were too narrow, and verdicts too often wrong, before the interval allowed for unseen items."""
-    settings = [
-        ("rare", 1, 50),
-        ("rare", 5, 50),
-        ("rare", 20, 50),
-        ("rare", 2, 100),
-        ("balanced", 2, 50),
-        ("balanced", 5, 50),
-    ]
-    for setting, model in product(settings, ("as a person", "0.05 below")):
-        yield from _model(model, *setting, rounds=rounds)
-
-
-def _model(model: str, classes: str, each: int, items: int, rounds: int) -> Iterator[dict[str, Any]]:
-    shares, gap = CLASSES[classes], MODELS[model]
-    care = 0.0 if gap is None else model_care(gap, shares)
-    if np.isnan(care):  # people agree so often by chance that nothing is that far below them
-        return
-    verdicts, covered = Counter(), 0
-    rng = np.random.default_rng(crc32(f"{model} {classes} {each} {items}".encode()))
-    for _ in range(rounds):
-        world = World(rng, items, shares)
-        people = rng.uniform(2 * CARE - 1, 1.0, max(4, round(3 * items / each)))
-        coded = world.annotate(np.arange(items), people, between(2, 4, rng, items))
-        labels = world.labels(np.arange(items), np.full(items, care)).tolist()
-        findings = among_people("m", coded, [dict(enumerate(labels))], one_less, LABELS)
-        verdicts[findings.verdict] += 1
-        covered += gap is not None and findings.difference.low <= gap <= findings.difference.high
-    shown = {name: verdicts[name] / rounds for name in ("as_good", "worse", "cannot_tell")}
-    held_share = "" if gap is None else covered / rounds
-    own = {"model": model, "classes": classes, "items_per_person": each, "items": items}
-    yield {**own, **shown, "holds": held_share, "rounds": rounds}
-
-
-PARTS = {"differences": differences, "verdicts": verdicts, "few": few, "models": models}
+PARTS = {"differences": differences, "verdicts": verdicts}
 
 
 def run(name: str, rounds: int) -> None:
@@ -291,79 +239,6 @@ How often the gate `--no-worse-than {MARGIN}` lets the second round pass. Where 
 """
 
 
-def few_text() -> str:
-    rows = table("few")
-    lines = [
-        "| model | classes | items per person | items | interval holds | as good | worse |",
-        "|---|---|--:|--:|--:|--:|--:|",
-    ]
-    for row in rows:
-        shares = " | ".join(f"{float(row[name]):.3f}" for name in ("holds", "as_good", "worse"))
-        lines.append(f"| {row['model']} | {row['classes']} | {row['items_per_person']} | {row['items']} | {shares} |")
-    coverage = [float(row["holds"]) for row in rows]
-    wrong = [float(row["as_good"]) for row in rows if row["model"] == "0.05 below"]
-    return f"""## A model among people, few items
-
-The interval of Δ allows for items that speak against the model and happen to be missing
-([mathematics](../mathematics.md#19-a-model-among-people)). Before it did, it contained the true Δ in 0.875–0.907 with a rare class and
-50 items, and a model worse by the margin was called *as good* in up to 0.068. In those settings, with
-{int(rows[0]["rounds"]):,} projects each, it now contains the true Δ in {span(coverage)}, and such a model is called *as good* in {span(wrong)}:
-
-{chr(10).join(lines)}
-"""
-
-
-def models_text() -> str:
-    rows = table("models")
-    for row in rows:
-        row["items per person"] = f"{row['items_per_person']}, {row['classes']} classes"
-    own = {name: [row for row in rows if row["model"] == name] for name in MODELS}
-    worse = [float(row["worse"]) for row in own["as a person"]]
-    good = [float(row["as_good"]) for row in own["0.05 below"]]
-    coverage = [float(row["holds"]) for row in rows if row["holds"]]
-    few = [float(row["holds"]) for row in own["as a person"] if (row["classes"], row["items"]) == ("rare", "50")]
-    bots = [float(row["as_good"]) for row in own["at random"]]
-    chosen = [row for row in own["as a person"] if row["classes"] == "balanced"]
-    title = "share told “as good as a person”"
-    save(power(chosen, "items_per_person", "as_good", title), FOLDER / "comparisons-models", ["svg"])
-    return f"""## A model among people
-
-Margin {MARGIN}; 2–4 people per item with a care of {2 * CARE - 1} to 1 and 1, 2, 5 or 20 items each; {int(rows[0]["rounds"]):,}
-projects per setting.
-
-- A model that is exactly as good as the average person is called *worse* in {span(worse)}.
-- A model that is worse by exactly the margin is called *as good* in {span(good)}.
-- A model that labels at random (balanced classes) is called *as good* in {span(bots)}.
-- The 95% interval of Δ, for new items and new people, contains the true Δ in {span(coverage)}, with a rare class and 50 items in
-  {span(few)} for a model as good as a person.
-
-This part was run before that change (see the section above): with 50 and 100 items the interval is now wider, and
-the verdict *as good* is rarer; with more items little changes.
-
-How often a model that is exactly as good as the average person is called *as good*, by items per person:
-
-{grid(own["as a person"], "items per person", "items", "as_good")}
-
-![How often a model as good as a person is called as good](comparisons-models.svg)
-
-How often a model that is worse by exactly the margin is called *as good*:
-
-{grid(own["0.05 below"], "items per person", "items", "as_good")}
-
-How often a model that is worse by 0.10 is called *worse*. (With the rare class, a random model is only about 0.06 below.)
-
-{grid(own["0.10 below"], "items per person", "items", "worse")}
-
-How often a random model is called *worse*:
-
-{grid(own["at random"], "items per person", "items", "worse")}
-
-How often the interval of Δ holds, for a model that is as good as the average person:
-
-{grid(own["as a person"], "items per person", "items", "holds")}
-"""
-
-
 def power(rows: list[dict[str, str]], colour: str, field: str, title: str) -> Any:
     drawn = [{"items": int(row["items"]), "share": float(row[field]), "line": row[colour]} for row in rows]
     return charts.lines(
@@ -374,7 +249,7 @@ def power(rows: list[dict[str, str]], colour: str, field: str, title: str) -> An
 def page() -> None:
     head = f"# Comparisons: do intervals hold, and are verdicts right?\n\n{INTRODUCTION}\n"
     exists = {name: (FOLDER / f"comparisons-{name}.csv").exists() for name in PARTS}
-    texts = {"differences": differences_text, "verdicts": verdicts_text, "few": few_text, "models": models_text}
+    texts = {"differences": differences_text, "verdicts": verdicts_text}
     text = "\n".join([head, *(texts[name]() for name in PARTS if exists[name])])
     (FOLDER / "comparisons.md").write_text(text)
 

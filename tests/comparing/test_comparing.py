@@ -124,7 +124,7 @@ def test_names() -> None:
             spagree.compare(A, B, names=wrong)
     with pytest.raises(spagree.UsageError, match="two sources or more"):
         spagree.compare(A)
-    with pytest.raises(spagree.UsageError, match="population"):
+    with pytest.raises(spagree.UsageError, match="interval_for"):
         spagree.compare(A, B, interval_for="people")
 
 
@@ -181,7 +181,7 @@ def test_a_model_is_an_annotator_or_a_separate_table(tmp_path: Path) -> None:
     outside = spagree.compare(A, model=str(path)).models[str(path)]
     mapped = spagree.compare(A, model={"bot": BOT}).models["bot"]
     for found in (outside, mapped):
-        assert found.difference.value == inside.difference.value and found.verdict == inside.verdict == "as_good"
+        assert found.difference.value == inside.difference.value and found.verdict == inside.verdict == "better"
         assert found.items == inside.items and found.humans_count == 6
     named = tmp_path / "predictions.csv"
     named.write_text("id,prediction,label\n" + "".join(f"{item},x,{label}\n" for item, _, label in BOT))
@@ -203,7 +203,7 @@ def test_runs_of_one_model() -> None:
         spagree.compare(A, model={"gpt": [*runs, runs[0]]})
 
 
-def test_bots_are_not_people() -> None:
+def test_a_coin_is_worse_and_a_model_of_one_label_is_named() -> None:
     rng = np.random.default_rng(4)
     skewed = [(i, w, "yes" if int(x) else ("no" if i % 2 else "yes")) for i, w, x in rows(5, items=400, care=0.8)]
     bots = {
@@ -211,9 +211,36 @@ def test_bots_are_not_people() -> None:
         "random": [(item, "b", rng.choice(["yes", "no"])) for item in range(400)],
     }
     found = spagree.compare(skewed, model=bots)
-    assert {name: each.verdict for name, each in found.models.items()} == {"constant": "worse", "random": "worse"}
-    assert "one label only: yes" in str(found) and found.to_dict()["models"]["random"]["verdict"] == "worse"
-    assert "chance" in repr(found) and "<p>" in found._repr_html_()
+    assert found.models["random"].verdict == found.to_dict()["models"]["random"]["verdict"] == "worse"
+    assert [each.code for each in found.warnings] == ["model_of_one_label"]
+    assert "constant gave one label only, 'yes'" in found.warnings[0].message
+    assert "random agrees with people less" in repr(found) and "<p>" in found._repr_html_()
+
+
+def test_other_models_are_left_out_of_the_people() -> None:
+    """Claude and Gemma are people unless they have a number; decisions count, with the warning a score gives."""
+    models = [(item, name, "0") for item in range(60) for name in ("gpt-4o", "claude-3", "llama-3-8b", "openai/gpt-5")]
+    humans = [(item, name, str(item % 3)) for item in range(60) for name in ("Claude", "Gemma", "gold")]
+    found = spagree.compare([*A, *humans, *models], model="gpt-4o")
+    alone = spagree.compare([*A, *humans, *models[::4]], model="gpt-4o")
+    assert found.to_dict() == alone.to_dict() and found.models["gpt-4o"].humans_count == 9
+    left_out, decisions, *_ = found.warnings
+    assert left_out.code == "other_models_left_out" and decisions.code == "not_a_person"
+    assert left_out.message.startswith("'claude-3', 'llama-3-8b', 'openai/gpt-5': by the name models too")
+    assert decisions.message.startswith("'gold'")
+    both = spagree.compare([*A, *models[:2], *models[4:6]], model=["gpt-4o", "claude-3"])
+    assert "other_models_left_out" not in [each.code for each in both.warnings]
+    apart = spagree.compare([*A, *models], model={"bot": BOT})
+    assert apart.models["bot"].humans_count == 6 and "'gpt-4o', " in apart.warnings[0].message
+    with pytest.raises(spagree.DataError, match="everybody in the source is a model"):
+        spagree.compare(models, model="gpt-4o")
+
+
+def test_the_interval_of_a_model_is_for_whom_it_is_asked() -> None:
+    wide = spagree.compare([*A, *BOT], model="bot").models["bot"].difference
+    narrow = spagree.compare([*A, *BOT], model="bot", interval_for="items").models["bot"].difference
+    assert (wide.interval_for, narrow.interval_for) == ("annotators", "items")
+    assert wide.value == narrow.value and wide.intervals == narrow.intervals and wide.low < narrow.low
 
 
 def test_models_that_cannot_be_compared_are_refused() -> None:

@@ -51,7 +51,7 @@ def test_items_that_only_the_model_labelled_are_counted(tmp_path: Path) -> None:
 
 
 def test_labels_that_only_the_model_gives_are_named(tmp_path: Path, run: Run) -> None:
-    labels = {f"q{n}": "I cannot answer" if n < 3 else "yes" for n in range(12)}
+    labels = {f"q{n}": "I cannot answer" if n < 3 else "yes" if n < 9 else "no" for n in range(12)}
     path = write(tmp_path / "gpt.csv", "item,label", list(labels.items()))
     people = write(tmp_path / "people.csv", "item,annotator,label", PEOPLE)
     code, _, err = run("compare", people, "--model", path)
@@ -60,15 +60,15 @@ def test_labels_that_only_the_model_gives_are_named(tmp_path: Path, run: Run) ->
     # the remedy, as it is written
     code, out, err = run("compare", people, "--model", path, "--missing", "I cannot answer", "--json")
     [model] = json.loads(out)["models"].values()
-    mine, _ = truth({item: label for item, label in labels.items() if label == "yes"})
+    mine, _ = truth({item: label for item, label in labels.items() if label != "I cannot answer"})
     assert code == 0 and not err and model["with_humans"]["value"] == pytest.approx(float(mine))
 
 
 def test_other_spellings_and_partial_credit_are_not_labels_of_the_model_only(tmp_path: Path) -> None:
-    path = write(tmp_path / "gpt.csv", "item,label", [(f"q{n}", "YES") for n in range(12)])
+    path = write(tmp_path / "gpt.csv", "item,label", [(f"q{n}", ["YES", "no"][n % 2]) for n in range(12)])
     assert [each.code for each in found_with(path).warnings] == ["label_variants"]
     stars = [(f"q{n}", who, str(n % 3)) for n in range(12) for who in ("ann", "bob")]
-    path = write(tmp_path / "stars.csv", "item,label", [(f"q{n}", "4") for n in range(12)])
+    path = write(tmp_path / "stars.csv", "item,label", [(f"q{n}", str(3 + n % 2)) for n in range(12)])
     assert not spagree.compare(stars, model={"gpt": path}, metric="interval").warnings
 
 

@@ -41,21 +41,15 @@ def test_a_person_in_the_place_of_the_model_is_a_person(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_bots_are_not_people(name: str) -> None:
+def test_a_coin_is_never_as_good_and_the_majority_is_better(name: str) -> None:
     rows, rng = annotations(name), np.random.default_rng(2)
     items = rows["item"].unique(maintain_order=True)
-    labels = rows["label"].unique().sort()
-    commonest = rows["label"].mode().sort().first()
     bots = {
-        "constant": polars.DataFrame({"item": items, "label": [commonest] * len(items)}),
-        "random": polars.DataFrame({"item": items, "label": rng.choice(labels.to_list(), len(items)).tolist()}),
+        "coin": polars.DataFrame({"item": items, "label": rng.choice(rows["label"].unique().sort(), len(items))}),
         "majority": rows.group_by("item").agg(polars.col("label").mode().sort().first()),
     }
-    told = {each.name: each for each in spagree.compare(rows, model=bots).models.values()}
-    for bot in ("constant", "random"):
-        assert told[bot].verdict == ("worse" if name == "mbic_label" else told[bot].verdict) != "as_good"
-        assert told[bot].kappa_with_humans.value == pytest.approx(0, abs=0.03) and told[bot].kappa_difference.high < 0
-    assert told["majority"].verdict == "as_good" and told["majority"].rank.rank == 1
+    told = {each.name: each.verdict for each in spagree.compare(rows, model=bots).models.values()}
+    assert told["coin"] in ("worse", "slightly_worse") and told["majority"] == "better"
 
 
 def test_the_alternative_annotator_test_leaves_out_nearly_everybody_on_mbic() -> None:

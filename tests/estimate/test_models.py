@@ -2,34 +2,34 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from spagree.estimate.comparison import Difference, Figure, Limits, difference, holm
-from spagree.estimate.influence import AnnotationCodes, Sums, pairable
+from spagree.estimate.comparison import holm
 from spagree.estimate.models import (
     NO_ITEMS,
-    ONE_CLASS,
-    ONE_ITEM,
+    NO_RUNS,
+    ONE_SHARED,
     AlternativeTest,
-    _gap,
-    _ModelAndPeople,
+    Both,
+    ModelFindings,
     alternative_test,
     among_people,
-    model_verdict,
 )
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
+from spagree.estimate.others import Others
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate
+from spagree.tally.coded import Coded, in_order
 
 LABELS = ["a", "b", "c"]
+BY_N = {n: Fraction(n - 1) for n in range(2, 12)}
+LIKE = np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]])
+Rows = list[tuple[int, int, int]]
 
 
-def weight(n: np.ndarray) -> np.ndarray:
-    return n - 1.0
-
-
-def people(seed: int, items: int = 8, size: int = 5, most: int = 4) -> list[tuple[int, int, int]]:
+def people(seed: int, items: int = 8, size: int = 5, most: int = 4) -> Rows:
     rng = np.random.default_rng(seed)
     rows = []
     for item in range(items):
@@ -39,39 +39,60 @@ def people(seed: int, items: int = 8, size: int = 5, most: int = 4) -> list[tupl
     return rows
 
 
-def coded(rows: list[tuple[int, int, int]]) -> AnnotationCodes:
-    return AnnotationCodes(*(np.array(column) for column in zip(*rows, strict=True)))
+def coded(rows: Rows, labels: list[str] = LABELS) -> Coded:
+    item, person, label = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
+    return in_order(item, label, person, labels, [f"p{number}" for number in range(max(person) + 1)])
 
 
-def by_hand(rows: list[tuple[int, int, int]], run: dict[int, int]) -> tuple[float, float]:
-    """Agreement with the model, and beyond chance: literal loops."""
+def compared(rows: Rows, *runs: dict[int, int], labels: list[str] = LABELS, **options: object) -> ModelFindings:
+    items = 1 + max([row[0] for row in rows] + [item for run in runs for item in run])
+    answers = np.array([[run.get(item, -1) for item in range(items)] for run in runs])
+    return among_people("bot", coded(rows, labels), answers, options.pop("by_n", BY_N), **options)
+
+
+def by_hand(rows: Rows, run: dict[int, int], by_n: dict[int, Fraction]) -> tuple[Fraction, Fraction]:
+    """Agreement with the model and Δ in exact fractions: literal loops."""
     of = defaultdict(list)
     for item, _, label in rows:
         of[item].append(label)
-    k = {item: len(labels) - 1 for item, labels in of.items()}
-    observed = sum(k[i] * of[i].count(run[i]) / len(of[i]) for i in of) / sum(k.values())
-    cross = [run[one] == label for one in of for other in of if one != other for label in of[other]]
-    expected = sum(cross) / len(cross)
-    return observed, (observed - expected) / (1 - expected)
+    pairable = {item: labels for item, labels in of.items() if len(labels) > 1}
+    k = {item: by_n[len(labels)] for item, labels in pairable.items()}
+    mine = sum(k[i] * Fraction(labels.count(run[i]), len(labels)) for i, labels in pairable.items()) / sum(k.values())
+    theirs = sum(
+        k[i] * Fraction(sum(labels.count(label) - 1 for label in labels), len(labels) * (len(labels) - 1))
+        for i, labels in pairable.items()
+    )
+    return mine, mine - theirs / sum(k.values())
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_sums_equal_counting_again(seed: int) -> None:
-    rows = people(seed, most=5)
-    rng = np.random.default_rng(seed)
-    run = {item: int(rng.integers(3)) for item in range(8)}
-    found = pairable(coded(rows), weight)
-    jackknifed = _ModelAndPeople(found, (np.array([run[item] for item in range(8)]),), 3).jackknife
-    for statistic, which in ((Sums.observed, 0), (Sums.beyond_chance, 1)):
-        assert statistic(jackknifed.whole) == pytest.approx(by_hand(rows, run)[which])
-        for item, value in enumerate(statistic(jackknifed.whole.minus(jackknifed.items))):
-            assert value == pytest.approx(by_hand([row for row in rows if row[0] != item], run)[which])
-    big = [row for row in rows if sum(other[0] == row[0] for other in rows) > 2]
-    for place, (item, person) in enumerate(zip(found.coded.item, found.coded.annotator, strict=True)):
-        if (item, person) in {row[:2] for row in big}:
-            left = [row for row in rows if row[:2] != (item, person)]
-            value = Sums.observed(jackknifed.whole.minus(jackknifed.annotations))[place]
-            assert value == pytest.approx(by_hand(left, run)[0])
+def variance(values: list[Fraction]) -> Fraction:
+    mean = sum(values) / len(values)
+    return Fraction(len(values) - 1, len(values)) * sum((value - mean) ** 2 for value in values)
+
+
+@pytest.mark.parametrize("steep", [0, 1, 6, 20])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_variance_is_what_leaving_out_gives_however_steep_the_weights(seed: int, steep: int) -> None:
+    """With weights of 10^(20n), the whole minus what a unit takes with it would leave nothing but rounding."""
+    rows = people(seed, items=14, most=5)
+    run = {item: int(label) for item, label in enumerate(np.random.default_rng(seed).integers(0, 3, 14))}
+    by_n = {n: Fraction(10) ** (steep * n) if steep else Fraction(n - 1) for n in range(2, 6)}
+    found = compared(rows, run, by_n=by_n)
+    assert (found.with_humans.value, found.difference.value) == pytest.approx([*map(float, by_hand(rows, run, by_n))])
+    left = {
+        "items": [[row for row in rows if row[0] != item] for item in range(14)],
+        "people": [[row for row in rows if row[1] != person] for person in range(5)],
+        "single": [rows[:place] + rows[place + 1 :] for place in range(len(rows))],
+    }
+    moved = {unit: [by_hand(each, run, by_n) for each in ways] for unit, ways in left.items()}
+    spread = [
+        {unit: variance([values[figure] for values in ways]) for unit, ways in moved.items()} for figure in (0, 1)
+    ]
+    both = Both(Others.of(coded(rows), None, None), np.array([[run[item] for item in range(14)]]), by_n).spreads()
+    for figure, name in enumerate(("with_model", "difference")):
+        items, crowd, single = (spread[figure][unit] for unit in ("items", "people", "single"))
+        assert getattr(both[ITEMS], name) == pytest.approx(float(items), rel=1e-9)
+        assert getattr(both[ANNOTATORS], name) == pytest.approx(float(max(items, items + crowd - single)), rel=1e-9)
 
 
 def test_delta_by_hand() -> None:
@@ -87,25 +108,22 @@ def test_delta_by_hand() -> None:
         (4, 0, 1),
         (4, 1, 1),
     ]
-    found = among_people("bot", coded(rows), [{0: 0, 1: 1, 2: 1, 3: 0}], weight, LABELS)
-    with_humans = (2 * 2 / 3 + 1 * 1 + 1 * 0) / 4
-    humans = (2 * 1 / 3 + 1 * 1 + 1 * 0) / 4
-    assert found.with_humans.value == pytest.approx(with_humans)
-    assert found.humans.value == pytest.approx(humans)
-    assert found.difference.value == pytest.approx(with_humans - humans)
-    assert (found.name, found.items, found.humans_count) == ("bot", 3, 3)
-    assert dict(found.labels) == {"a": 1, "b": 2}
-    assert dict(found.left_out) == {"no_model_label": 1, "fewer_than_two_people": 1}
+    found = compared(rows, {0: 0, 1: 1, 2: 1, 3: 0, 5: 2})
+    assert found.with_humans.value == pytest.approx((2 * 2 / 3 + 1 * 1 + 1 * 0) / 4)
+    assert found.humans.value == pytest.approx((2 * 1 / 3 + 1 * 1 + 1 * 0) / 4)
+    assert found.difference.value == pytest.approx(1 / 6)
+    assert (found.name, found.items, found.humans_count, found.runs) == ("bot", 3, 3, 1)
+    assert dict(found.labels) == {"a": 1, "b": 2} and found.self_agreement is None
+    assert dict(found.left_out) == {"no_model_label": 1, "fewer_than_two_people": 1, "no_people": 1}
 
 
 def test_a_model_that_says_what_a_person_says_is_that_person() -> None:
     """With everybody on every item, Δ of person j as the model is what they agree more than the rest do."""
-    rng = np.random.default_rng(3)
-    labels = rng.integers(0, 2, (40, 4))
-    rows = [(item, person, int(labels[item, person])) for item in range(40) for person in range(3)]
-    found = among_people("ann", coded(rows), [dict(enumerate(labels[:, 3].tolist()))], weight, ["a", "b"])
-    agree = np.mean([labels[:, 3] == labels[:, other] for other in range(3)])
-    rest = np.mean([labels[:, one] == labels[:, other] for one, other in ((0, 1), (0, 2), (1, 2))])
+    labels = np.random.default_rng(3).integers(0, 2, (40, 5))
+    rows = [(item, person, int(labels[item, person])) for item in range(40) for person in range(4)]
+    found = compared(rows, dict(enumerate(labels[:, 4].tolist())))
+    agree = np.mean([labels[:, 4] == labels[:, other] for other in range(4)])
+    rest = np.mean([labels[:, one] == labels[:, other] for one in range(4) for other in range(one)])
     assert found.difference.value == pytest.approx(agree - rest)
     assert found.difference.interval_for == ANNOTATORS
 
@@ -113,85 +131,65 @@ def test_a_model_that_says_what_a_person_says_is_that_person() -> None:
 def test_runs_are_averaged_and_agree_with_themselves() -> None:
     rows = people(1)
     first, second = dict.fromkeys(range(8), 0), {item: item % 3 for item in range(8)}
-    one, other, both = (
-        among_people("bot", coded(rows), runs, weight, LABELS) for runs in ([first], [second], [first, second])
-    )
+    one, other, both = (compared(rows, *runs) for runs in ([first], [second], [first, second]))
     assert both.with_humans.value == pytest.approx((one.with_humans.value + other.with_humans.value) / 2)
-    assert one.self_agreement is None
-    assert both.self_agreement.value == pytest.approx(3 / 8)
-    assert both.runs == 2
-    apart = among_people("bot", coded(rows), [{0: 1}, {1: 1}], weight, LABELS)
-    assert apart.self_agreement == Figure(None, undefined="no item was labelled by two runs of the model")
+    assert both.self_agreement.value == pytest.approx(3 / 8) and both.runs == 2
+    assert compared(rows, {0: 1}, {1: 1}).self_agreement.undefined == NO_RUNS
 
 
 def test_similar_labels_count_in_part() -> None:
-    like = np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]])
     rows = [(0, 0, 0), (0, 1, 1), (1, 0, 2), (1, 1, 2)]
-    found = among_people("bot", coded(rows), [{0: 0, 1: 1}], weight, LABELS, similarity=like)
-    assert found.with_humans.value == pytest.approx((0.75 + 0.5) / 2)
+    found = compared(rows, {0: 0, 1: 1}, {0: 0, 1: 0}, similarity=LIKE)
+    assert found.with_humans.value == pytest.approx((0.75 + 0.25) / 2)
     assert found.humans.value == pytest.approx((0.5 + 1) / 2)
-
-
-def test_rank_counts_people_who_agree_more_on_their_own_items() -> None:
-    rows = [(item, person, 0 if person < 2 else 1) for item in range(6) for person in range(3)]
-    found = among_people("bot", coded(rows), [dict.fromkeys(range(6), 0)], weight, LABELS)
-    assert (found.rank.rank, found.rank.tied, found.rank.of) == (1, 2, 3)
-    worst = among_people("bot", coded(rows), [dict.fromkeys(range(6), 2)], weight, LABELS)
-    assert (worst.rank.rank, worst.rank.tied) == (3, 1)
+    assert found.self_agreement.value == pytest.approx(0.75)
 
 
 def test_nothing_to_compare_has_a_reason() -> None:
     rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1)]
-    none = among_people("bot", coded(rows), [{1: 1}], weight, LABELS)
-    assert none.difference.value is None and none.difference.undefined == NO_ITEMS and none.verdict == "cannot_tell"
-    one = among_people("bot", coded(rows), [{0: 0}], weight, LABELS)
-    assert one.difference.value == 0.0 and one.difference.low is None and one.difference.undefined == ONE_ITEM
-    same = [(item, person, 0) for item in range(5) for person in range(3)]
-    alike = among_people("bot", coded(same), [dict.fromkeys(range(5), 0)], weight, LABELS)
-    assert alike.kappa_humans == Figure(None, undefined=ONE_CLASS)
-    assert alike.verdict == "cannot_tell" and alike.difference.value == 0 and alike.difference.low < 0
+    for none in (compared(rows, {1: 1}), compared(rows, {7: 1})):
+        assert none.difference.value is None and none.difference.undefined == NO_ITEMS
+        assert none.verdict == "cannot_tell" and none.items == 0
+    one = compared(rows, {0: 0})
+    assert one.difference.value == 0.0 and one.difference.low is None and one.difference.undefined == ONE_SHARED
+    assert one.verdict == "cannot_tell"
 
 
-def test_limits_beyond_chance_reach_below_zero_and_never_below_the_lowest_kappa() -> None:
-    """Two classes, equally common: a model that is right half the time is at chance, one that is always wrong at -1."""
-    rows = [(item, person, item % 2) for item in range(40) for person in range(3)]
-    guessing = among_people("bot", coded(rows), [{item: item // 2 % 2 for item in range(40)}], weight, LABELS)
-    limits = guessing.kappa_with_humans.limits[ITEMS]
-    assert limits.low < guessing.kappa_with_humans.value < limits.high and -0.5 < limits.low < -0.2
-    contrary = {item: (item + (item > 1)) % 2 for item in range(40)}
-    wrong = among_people("bot", coded(rows), [contrary], weight, LABELS).kappa_with_humans
-    assert -1.06 < wrong.limits[ITEMS].low < wrong.value < wrong.limits[ITEMS].high < 0
-
-
-def test_unknown_people_leave_the_interval_for_items() -> None:
-    rows = coded(people(2))
-    unknown = AnnotationCodes(rows.item, np.full_like(rows.annotator, -1), rows.label)
-    found = among_people("bot", unknown, [{item: item % 3 for item in range(8)}], weight, LABELS)
+def test_people_who_cannot_show_how_people_differ_leave_the_interval_for_items() -> None:
+    three = compared(people(2, size=3, most=3), dict.fromkeys(range(8), 0))
+    assert (
+        three.difference.interval_for == ITEMS
+        and "three annotators" in three.difference.intervals[ANNOTATORS].undefined
+    )
+    codes = coded(people(2))
+    unknown = replace(codes, annotator=np.full_like(codes.annotator, -1))
+    found = among_people("bot", unknown, np.arange(8)[None] % 3, BY_N)
     assert found.difference.interval_for == ITEMS and found.difference.low is not None
-    assert (found.humans_count, found.rank, found.alternative) == (None, None, None)
-
-
-def gap(low: float, high: float) -> Difference:
-    return Difference((low + high) / 2, 0.95, limits={ITEMS: Limits(0.1, low, high)})
+    assert (found.humans_count, found.alternative) == (None, None)
+    forced = among_people("bot", unknown, np.arange(8)[None] % 3, BY_N, interval_for=ANNOTATORS)
+    assert forced.difference.low is None and "unknown" in forced.difference.undefined
+    assert forced.verdict == "cannot_tell"
 
 
 @pytest.mark.parametrize(
-    ("agreement", "kappa", "beyond", "verdict"),
+    ("low", "high", "verdict"),
     [
-        ((-0.04, 0.02), (-0.1, 0.1), 0.2, "as_good"),
-        ((-0.06, 0.02), (-0.1, 0.1), 0.2, "cannot_tell"),
-        ((-0.05, 0.02), (-0.1, 0.1), 0.2, "cannot_tell"),
-        ((-0.04, 0.02), (-0.3, -0.06), 0.2, "worse"),
-        ((-0.09, -0.06), (-0.1, 0.1), 0.2, "worse"),
-        ((-0.04, 0.02), (-0.1, 0.1), -0.01, "cannot_tell"),
-        ((-0.04, 0.02), (-0.1, 0.1), 0.0, "cannot_tell"),
-        ((-0.09, -0.05), (-0.1, 0.1), 0.2, "cannot_tell"),
-        ((-0.04, 0.02), (-0.3, -0.05), 0.2, "as_good"),
+        (0.01, 0.02, "better"),
+        (0.0, 0.02, "as_good"),
+        (-0.04, 0.02, "as_good"),
+        (-0.04, -0.01, "as_good"),
+        (-0.05, 0.02, "cannot_tell"),
+        (-0.06, 0.0, "cannot_tell"),
+        (-0.05, -0.01, "slightly_worse"),
+        (-0.09, -0.05, "slightly_worse"),
+        (-0.09, -0.06, "worse"),
+        (None, None, "cannot_tell"),
     ],
 )
-def test_verdicts(agreement: tuple[float, float], kappa: tuple[float, float], beyond: float, verdict: str) -> None:
-    own = Figure(0.3, {ITEMS: Limits(0.1, beyond, 0.5)})
-    assert model_verdict(gap(*agreement), gap(*kappa), own, 0.05) == verdict
+def test_verdicts(low: float | None, high: float | None, verdict: str) -> None:
+    gap = Estimate(0.0, 0.1, low, high, 0.95, "flat")
+    found = compared(people(0), dict.fromkeys(range(8), 0), margin=0.05)
+    assert replace(found, difference=gap).verdict == verdict
 
 
 def test_alternative_test_as_its_paper_defines_it() -> None:
@@ -202,9 +200,7 @@ def test_alternative_test_as_its_paper_defines_it() -> None:
         model[item] = right if rng.random() < 0.85 else 1 - right
         chosen = rng.choice(6 if item < 100 else 9, 3, replace=False).tolist()
         rows += [(item, person, right if rng.random() < 0.8 else 1 - right) for person in chosen]
-    found = pairable(coded(rows), weight)
-    match = np.array([model[item] == label for item, label in zip(found.coded.item, found.coded.label, strict=True)])
-    test = alternative_test(found, match.astype(float), epsilon=0.15)
+    test = alternative_test(both(rows, model), epsilon=0.15)
     p, rho = [], []
     for person in range(9):
         wins, loses = [], []
@@ -220,97 +216,66 @@ def test_alternative_test_as_its_paper_defines_it() -> None:
     rejected = stats.false_discovery_control(p, method="by") <= 0.05
     assert test.omega == pytest.approx(np.mean(rejected)) and test.rho == pytest.approx(np.mean(rho))
     assert (test.annotators, test.annotators_left_out) == (len(p), 9 - len(p))
-    assert test.annotations + test.annotations_left_out == len(rows)
-    assert test.passes == (test.omega >= 0.5) and test.epsilon == 0.15
+    assert test.annotations + test.annotations_left_out == len(rows) and test.epsilon == 0.15
 
 
-def test_alternative_test_without_variation_and_without_data() -> None:
+def both(rows: Rows, run: dict[int, int]) -> Both:
+    answers = np.array([[run[item] for item in range(max(row[0] for row in rows) + 1)]])
+    return Both(Others.of(coded(rows), None, None), answers, BY_N)
+
+
+def test_alternative_test_without_variation_and_without_thirty_items() -> None:
     rows = [(item, person, item % 2) for item in range(40) for person in range(2)]
-    found = pairable(coded(rows), weight)
-    assert alternative_test(found, np.ones(80)).omega == 1.0
-    assert alternative_test(found, np.zeros(80)).omega == 0.0
-    few = alternative_test(pairable(coded(rows[:20]), weight), np.ones(20))
-    assert few == AlternativeTest(None, None, 0.1, 0, 2, 0, 20) and few.passes is None
-    assert alternative_test(found, np.ones(80)) == AlternativeTest(1.0, 1.0, 0.1, 2, 0, 80, 0)
-    half = AlternativeTest(0.5, 0.5, 0.1, 2, 0, 80, 0)
-    assert half.passes and not replace(half, omega=0.49).passes
-
-
-def test_a_model_that_agrees_with_one_of_two_who_always_differ_is_ahead_of_both() -> None:
-    """Each person agrees with nobody; the model agrees with each of them on every other item."""
-    rows = [(item, person, person) for item in range(40) for person in range(2)]
-    found = pairable(coded(rows), weight)
-    match = np.array([float(item % 2 == person) for item, person, _ in rows])
-    assert alternative_test(found, match, epsilon=0.0) == AlternativeTest(1.0, 1.0, 0.0, 2, 0, 80, 0)
-
-
-def test_alternative_test_takes_people_with_thirty_items() -> None:
+    right, wrong = {item: item % 2 for item in range(40)}, dict.fromkeys(range(40), 2)
+    assert alternative_test(both(rows, right)) == AlternativeTest(1.0, 1.0, 0.1, 2, 0, 80, 0)
+    assert alternative_test(both(rows, wrong)).omega == 0.0
+    assert alternative_test(both(rows[:58], right)) == AlternativeTest(None, None, 0.1, 0, 2, 0, 58)
     rows = [(item, person, item % 2) for item in range(60) for person in ((0, 1) if item < 30 else (0, 2))]
-    thirty = alternative_test(pairable(coded(rows), weight), np.ones(len(rows)))
+    thirty, fewer = (alternative_test(both(each, dict.fromkeys(range(60), 0))) for each in (rows, rows[:-2]))
     assert (thirty.annotators, thirty.annotators_left_out) == (3, 0)
-    fewer = alternative_test(pairable(coded(rows[:-2]), weight), np.ones(len(rows) - 2))
     assert (fewer.annotators, fewer.annotators_left_out, fewer.annotations_left_out) == (2, 1, 29)
 
 
 def test_the_interval_allows_for_items_that_speak_against_the_model() -> None:
-    """Newcombe's limits, widened by one item where the model alone differs and one where a person does."""
+    """Nobody ever differs: the interval is as wide as one item where the model alone differs and one where a person does."""
     rows = [(item, person, item % 2) for item in range(40) for person in (0, 1, 2)]
-    run = {item: item % 2 for item in range(40)}
-    found = among_people("bot", coded(rows), [run], weight, LABELS)
+    gap = compared(rows, {item: item % 2 for item in range(40)}).difference
     error = (1 + 1 / 4) ** 0.5 / 40
-    assert found.difference.value == 0 and found.difference.limits[ITEMS].stderr == pytest.approx(error)
-    newcombe = difference(found.humans, found.with_humans, 0.95).limits[ITEMS]
-    reach = np.hypot(newcombe.low, stats.t.ppf(0.975, 39) * error)
-    assert found.difference.limits[ITEMS].low == pytest.approx(-reach)
-    expected = 0.5 - 0.5 / 39  # the model's label of one item, people's of another
-    beyond = found.kappa_difference.limits[ITEMS]
-    assert beyond.stderr == pytest.approx(error / (1 - expected))
-    assert beyond.high == pytest.approx(-beyond.low)
+    assert gap.value == 0 and gap.stderr == pytest.approx(error)
+    assert -gap.low == gap.high == pytest.approx(stats.t.ppf(0.975, 39) * error)
 
 
-def test_two_items_or_two_people_leave_everything_open() -> None:
+def test_two_items_leave_everything_open() -> None:
     """Hardly any degrees of freedom: the limits end where a difference must."""
     rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1), (1, 2, 1), (1, 3, 0), (1, 4, 1)]
-    found = among_people("bot", coded(rows), [{0: 0, 1: 1}], weight, LABELS)
-    gap = found.difference
-    assert gap.low is not None and gap.high is not None and -1 <= gap.low <= gap.high <= 1
-    assert found.verdict == "cannot_tell"
+    found = compared(rows, {0: 0, 1: 1})
+    assert (found.difference.low, found.difference.high, found.verdict) == (-1, 1, "cannot_tell")
 
 
-def test_no_common_item_leaves_nothing_to_compare() -> None:
-    found = among_people("bot", coded([(0, 0, 0), (0, 1, 0)]), [{7: 1}], weight, LABELS)
-    assert found.difference.value is None and found.difference.undefined == NO_ITEMS
-    assert found.verdict == "cannot_tell" and found.items == 0
-
-
-def test_every_figure_of_a_model_by_hand() -> None:
-    """Classes, rank, counts and both differences: each from its definition."""
+@pytest.mark.parametrize("similarity", [None, LIKE])
+def test_classes_by_hand(similarity: np.ndarray | None) -> None:
     rows, run = people(4, items=12), {item: item % 3 for item in range(12)}
-    found = among_people("bot", coded(rows), [run], weight, LABELS, margin=0.2, level=0.9)
-    assert (found.name, found.margin, found.items, found.humans_count, found.runs) == ("bot", 0.2, 12, 5, 1)
-    assert dict(found.left_out) == {} and found.self_agreement is None
-    assert dict(found.labels) == {"a": 4, "b": 4, "c": 4}
-    assert found.difference.level == found.kappa_difference.level == 0.9
-    assert found.with_humans.value == pytest.approx(by_hand(rows, run)[0])
-    assert found.kappa_with_humans.value == pytest.approx(by_hand(rows, run)[1])
-    assert found.kappa_difference.value == pytest.approx(found.kappa_with_humans.value - found.kappa_humans.value)
-    assert found.verdict == model_verdict(found.difference, found.kappa_difference, found.kappa_with_humans, 0.2)
+    like = np.eye(3) if similarity is None else similarity
+    found = compared(rows, run, similarity=similarity, level=0.9)
     assert [each.label for each in found.classes] == LABELS
-    for each in found.classes:
-        chosen = [row for row in rows if LABELS[row[2]] == each.label]
-        others = [[other for i, j, other in rows if i == item and j != who] for item, who, _ in chosen]
-        second = [rest.count(row[2]) / len(rest) for row, rest in zip(chosen, others, strict=True)]
-        assert each.with_humans.value == pytest.approx(np.mean([run[item] == label for item, _, label in chosen]))
-        assert each.humans.value == pytest.approx(np.mean(second))
-        assert each.difference.value == pytest.approx(each.with_humans.value - each.humans.value)
-        assert each.difference.level == 0.9
-    assert [each.p_holm for each in found.classes] == holm([each.difference.p for each in found.classes])
-
-
-def test_the_gap_is_for_new_people_only_where_both_sides_know_them() -> None:
-    found = among_people("bot", coded(people(5)), [dict.fromkeys(range(8), 0)], weight, LABELS)
-    assert set(found.humans.limits) == set(found.with_humans.limits) == {ITEMS, ANNOTATORS}
-    unknown = replace(found.with_humans, limits={ITEMS: found.with_humans.limits[ITEMS]})
-    for theirs, mine in ((found.humans, unknown), (unknown, found.humans)):
-        assert _gap(theirs, mine, 0.95, 1.0).interval_for == ITEMS
-    assert _gap(found.humans, found.with_humans, 0.95, 1.0) == found.difference
+    p = []
+    for code, each in enumerate(found.classes):
+        chosen = [row for row in rows if row[2] == code]
+        others = [[like[code, other] for i, j, other in rows if i == item and j != who] for item, who, _ in chosen]
+        second, mine = (
+            np.array([np.mean(rest) for rest in others]),
+            np.array([like[code, run[row[0]]] for row in chosen]),
+        )
+        assert each.with_humans.value == pytest.approx(mine.mean())
+        assert each.humans.value == pytest.approx(second.mean())
+        gap, items = each.difference, np.array([row[0] for row in chosen])
+        assert gap.value == pytest.approx((mine - second).mean()) and gap.level == 0.9
+        sums = np.array([(mine - second - gap.value)[items == item].sum() for item in np.unique(items)])
+        equal = len(chosen) ** 2 / (np.bincount(items) ** 2).sum()
+        spread = len(sums) / (len(sums) - 1) * (sums**2).sum() / len(chosen) ** 2 + 1.25 / equal**2
+        assert gap.stderr == pytest.approx(spread**0.5)
+        assert gap.high == pytest.approx(min(1, gap.value + stats.t.ppf(0.95, equal - 1) * spread**0.5))
+        p.append(2 * stats.t.sf(abs(gap.value) / spread**0.5, equal - 1))
+    assert [each.p_holm for each in found.classes] == pytest.approx(holm(p))
+    alone = compared([(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1)], {0: 0, 1: 0}).classes[0].difference
+    assert alone.value == 0 and alone.low is None and "only one item" in alone.undefined

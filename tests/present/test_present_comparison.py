@@ -10,9 +10,9 @@ import pytest
 import spagree
 from spagree.comparing import Comparison, ModelComparison
 from spagree.estimate.chance import Corrected
-from spagree.estimate.comparison import ClassDifference, Difference, Figure, Limits, Pair, Side
-from spagree.estimate.models import AlternativeTest, ClassAgreement, ModelFindings, Rank
-from spagree.estimate.uncertainty import Estimate
+from spagree.estimate.comparison import ClassDifference, Difference, Limits, Pair, Side
+from spagree.estimate.models import AlternativeTest, ClassAgreement, ModelFindings
+from spagree.estimate.uncertainty import Estimate, Interval
 from spagree.present.comparison_words import sentence
 from spagree.present.model_words import model_sentence
 from spagree.present.wording import span
@@ -148,8 +148,12 @@ def test_interval_of_a_difference() -> None:
 # Models --------------------------------------------------------------------------------------
 
 
-def figure(value: float, low: float, high: float) -> Figure:
-    return Figure(value, {"annotators": Limits(0.02, low, high)})
+def figure(value: float, low: float, high: float) -> Estimate:
+    intervals = {"annotators": Interval(0.02, low, high)}
+    return Estimate(value, 0.02, low, high, 0.95, "flat", interval_for="annotators", intervals=intervals)
+
+
+UNKNOWN = Estimate(None, None, None, None, 0.95, "flat", undefined="no item")
 
 
 def model(**changes: object) -> ModelFindings:
@@ -157,22 +161,17 @@ def model(**changes: object) -> ModelFindings:
         name="gpt",
         with_humans=figure(0.70, 0.66, 0.74),
         humans=figure(0.68, 0.64, 0.72),
-        difference=gap(0.02, -0.01, 0.05, "annotators"),
-        kappa_with_humans=figure(0.4, 0.3, 0.5),
-        kappa_humans=figure(0.38, 0.3, 0.46),
-        kappa_difference=gap(0.02, -0.04, 0.08, "annotators"),
+        difference=figure(0.02, -0.01, 0.05),
         margin=0.05,
-        verdict="as_good",
         items=300,
         humans_count=40,
         left_out={"no_model_label": 12, "fewer_than_two_people": 1},
         runs=1,
         self_agreement=None,
         classes=(
-            ClassAgreement("yes", figure(0.8, 0.7, 0.9), figure(0.7, 0.6, 0.8), gap(0.1, 0.02, 0.18), 0.02),
-            ClassAgreement("no", figure(0.6, 0.5, 0.7), figure(0.6, 0.5, 0.7), gap(0.0, -0.1, 0.1), 1.0),
+            ClassAgreement("yes", figure(0.8, 0.7, 0.9), figure(0.7, 0.6, 0.8), figure(0.1, 0.02, 0.18), 0.02),
+            ClassAgreement("no", figure(0.6, 0.5, 0.7), figure(0.6, 0.5, 0.7), figure(0.0, -0.1, 0.1), 1.0),
         ),
-        rank=Rank(4, 2, 40),
         alternative=AlternativeTest(0.75, 0.81, 0.1, 8, 32, 400, 500),
         labels={"yes": 200, "no": 100},
     )
@@ -180,63 +179,65 @@ def model(**changes: object) -> ModelFindings:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("difference", "words"),
     [
-        ({}, "gpt agrees with people as well as a person does, within 0.05: +0.020, −0.010 to 0.050."),
+        (figure(0.05, 0.02, 0.08), "gpt agrees with people more than another person does: +0.050, 0.020 to 0.080."),
         (
-            {"verdict": "cannot_tell"},
-            "There is not enough data to tell whether gpt agrees with people as well as a person: +0.020, −0.010 to 0.050.",
+            figure(0.02, -0.01, 0.05),
+            "gpt agrees with people as well as a person does, within 0.05: +0.020, −0.010 to 0.050.",
         ),
         (
-            {"verdict": "worse", "difference": gap(-0.1, -0.14, -0.06)},
-            "gpt agrees with people less than a person does: −0.100, −0.140 to −0.060.",
+            figure(-0.06, -0.1, -0.02),
+            "gpt agrees with people less than a person does, though perhaps by no more than 0.05: "
+            "−0.060, −0.100 to −0.020.",
         ),
         (
-            {"verdict": "worse", "kappa_difference": gap(-0.2, -0.3, -0.1)},
-            "gpt agrees with people less than a person does once chance is taken into account: "
-            "kappa −0.200, −0.300 to −0.100.",
+            figure(-0.1, -0.14, -0.06),
+            "gpt agrees with people less than a person does, by more than 0.05: −0.100, −0.140 to −0.060.",
         ),
         (
-            {"difference": Difference(None, 0.95, undefined="no item"), "verdict": "cannot_tell"},
-            "gpt cannot be compared with people: no item.",
+            figure(0.02, -0.06, 0.1),
+            "There is not enough data to tell whether gpt agrees with people as well as a person: "
+            "+0.020, −0.060 to 0.100.",
         ),
+        (UNKNOWN, "gpt cannot be compared with people: no item."),
     ],
 )
-def test_sentences_about_models(changes: dict[str, object], words: str) -> None:
-    assert model_sentence(model(**changes)) == words
+def test_sentences_about_models(difference: Estimate, words: str) -> None:
+    assert model_sentence(model(difference=difference)) == words
 
 
 def test_details_of_a_model() -> None:
     lines = str(ModelComparison({"gpt": model()})).splitlines()
     text = " ".join(" ".join(lines).split())
-    assert "gpt: 300 items, 40 people; 95% intervals for new annotators and new items." in text
+    assert "gpt: 300 items, 40 people; 95% interval for other annotators like these, on new items." in text
     assert "Left out: 12 items without a label of the model." in text
     assert "Left out: 1 item with fewer than two people." in text
-    assert "3 of 40 people agree more with the others on their items than the model does, level with 2." in text
-    assert "Classes on which gpt differs from a person, out of 2" in text and not any(
-        line.startswith("no ") for line in lines
-    )
+    assert "Classes on which gpt differs from a person, out of 2" in text
+    assert not any(line.startswith("no ") for line in lines)
+    few = str(ModelComparison({"gpt": model(humans_count=None, classes=(), left_out={})}))
+    assert "people unknown" in few and "Left out" not in few and "Classes on which" not in few
+
+
+def test_the_alternative_test_is_a_figure_in_json_and_nowhere_else() -> None:
+    shown = ModelComparison({"gpt": model()})
+    test = shown.to_dict()["models"]["gpt"]["alternative_annotator_test"]
+    counts = {"annotators": 8, "annotators_left_out": 32, "annotations": 400, "annotations_left_out": 500}
+    reference = test.pop("reference")
+    assert test == {"omega": 0.75, "rho": 0.81, "epsilon": 0.1, **counts} and "Calderon" in reference
+    assert not any(word in str(shown) for word in ("ω", "ρ", "lternative"))
+    nobody = model(alternative=AlternativeTest(None, None, 0.1, 0, 40, 0, 900))
+    test = ModelComparison({"gpt": nobody}).to_dict()["models"]["gpt"]["alternative_annotator_test"]
+    assert test["omega"] is None and test["undefined"] == "nobody labelled 30 items"
     assert (
-        "Alternative annotator test: passes (ω = 0.75, ρ = 0.81, ε = 0.1); it leaves out 32 of 40 people with fewer "
-        "than 30 items, 56% of the annotations." in text
+        "alternative_annotator_test" not in ModelComparison({"gpt": model(alternative=None)}).to_dict()["models"]["gpt"]
     )
-
-
-def test_details_that_are_not_there() -> None:
-    test = AlternativeTest(None, None, 0.1, 0, 40, 0, 900)
-    few = model(alternative=test, rank=None, humans_count=None, labels={"yes": 300}, classes=(), left_out={})
-    text = " ".join(str(ModelComparison({"gpt": few})).split())
-    assert "people unknown" in text and "Left out" not in text and "agree more with the others" not in text
-    assert "Alternative annotator test: not possible; it leaves out 40 of 40 people" in text
-    assert "The model gave one label only: yes." in text and "Classes on which" not in text
-    failed = replace(few, alternative=AlternativeTest(0.25, 0.6, 0.1, 8, 0, 400, 0))
-    assert "does not pass (ω = 0.25" in " ".join(str(ModelComparison({"gpt": failed})).split())
-    assert "Alternative" not in str(ModelComparison({"gpt": replace(few, alternative=None)}))
 
 
 def test_document_of_a_model() -> None:
-    runs = model(runs=3, self_agreement=Figure(0.9, {"items": Limits(0.01, 0.88, 0.92)}))
-    document = ModelComparison({"gpt": runs}).to_dict()
+    runs = Estimate(0.9, 0.01, 0.88, 0.92, 0.95, "annotations_m1", intervals={"items": Interval(0.01, 0.88, 0.92)})
+    shown = ModelComparison({"gpt": model(runs=3, self_agreement=runs)})
+    document = shown.to_dict()
     found = document["models"]["gpt"]
     assert document["format"] == 1 and list(document["models"]) == ["gpt"]
     assert found["with_humans"] == {
@@ -245,27 +246,15 @@ def test_document_of_a_model() -> None:
         "low": 0.66,
         "high": 0.74,
         "level": 0.95,
+        "interval_for": "annotators",
         "intervals": {"annotators": {"low": 0.66, "high": 0.74, "stderr": 0.02}},
     }
     assert (found["margin"], found["verdict"], found["items"], found["humans_count"]) == (0.05, "as_good", 300, 40)
     assert found["items_left_out"] == {"no_model_label": 12, "fewer_than_two_people": 1}
-    assert found["rank"] == {"rank": 4, "tied": 2, "of": 40}
     assert found["runs"] == 3 and found["self_agreement"]["low"] == 0.88
-    assert found["classes"][0]["class"] == "yes" and found["classes"][0]["difference"]["value"] == 0.1
-    assert found["alternative_annotator_test"] == {
-        "omega": 0.75,
-        "rho": 0.81,
-        "epsilon": 0.1,
-        "passes": True,
-        "annotators": 8,
-        "annotators_left_out": 32,
-        "annotations": 400,
-        "annotations_left_out": 500,
-    }
-    assert "3 runs of the model agree with each other 0.900 (0.880 to 0.920)." in " ".join(
-        str(ModelComparison({"gpt": runs})).split()
-    )
-    lone = model(with_humans=Figure(1.0, undefined="one item"), humans=Figure(None, undefined="no item"))
+    assert found["classes"][0]["label"] == "yes" and found["classes"][0]["difference"]["value"] == 0.1
+    assert "3 runs of the model agree with each other 0.900 (0.880 to 0.920)." in " ".join(str(shown).split())
+    lone = model(with_humans=replace(UNKNOWN, value=1.0, undefined="one item"), humans=UNKNOWN)
     undefined = ModelComparison({"gpt": lone}).to_dict()["models"]["gpt"]
     assert undefined["humans"] == {"value": None, "undefined": "no item"}
     assert undefined["with_humans"]["low"] is None and undefined["with_humans"]["undefined"] == "one item"

@@ -15,9 +15,9 @@ from spagree.comparing.models import compare_models
 from spagree.comparing.results import Comparison, ModelComparison
 from spagree.comparing.rounds import with_groups
 from spagree.comparing.sides import halves
-from spagree.errors import UsageError, unknown_name
+from spagree.errors import UsageError
 from spagree.estimate.models import MARGIN
-from spagree.estimate.uncertainty import ITEMS, POPULATIONS
+from spagree.estimate.uncertainty import AUTO, ITEMS, check_interval_for
 from spagree.measuring import measure
 
 __all__ = ["Comparison", "ModelComparison", "compare", "names_of"]
@@ -29,7 +29,7 @@ def compare(
     names: Sequence[str] | None = None,
     before: Any = None,
     model: None = None,
-    interval_for: str = ITEMS,
+    interval_for: str = AUTO,
     **options: Any,
 ) -> Comparison: ...
 
@@ -46,7 +46,7 @@ def compare(
     before: Any = None,
     model: str | Sequence[str] | Mapping[str, Any] | None = None,
     margin: float = MARGIN,
-    interval_for: str = ITEMS,
+    interval_for: str = AUTO,
     **options: Any,
 ) -> Comparison | ModelComparison:
     """Compare the agreement of two or more sources, or of a model with people.
@@ -62,12 +62,12 @@ def compare(
     >>> round(gpt.difference.value, 3), gpt.items, gpt.verdict
     (0.167, 3, 'cannot_tell')
     """
-    if interval_for not in POPULATIONS:
-        raise unknown_name("population", str(interval_for), POPULATIONS)
+    check_interval_for(interval_for)
     if model is not None:
         if len(sources) != 1 or before is not None or names is not None:
             raise UsageError("model: give one source, and neither names nor before")
-        return compare_models(sources[0], model, margin, options)
+        return compare_models(sources[0], model, margin, options | {"interval_for": interval_for})
+    interval_for = ITEMS if interval_for == AUTO else interval_for
     if before is not None:
         if len(sources) != 1:
             raise UsageError("before: give the one source to be split by time")

@@ -9,27 +9,37 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spagree.agreement import Agreement
 from spagree.comparing.model_labels import runs_in
 from spagree.comparing.results import ModelComparison
-from spagree.comparing.sides import annotation_rows, coded, estimating, similarity_of, weight_of
+from spagree.comparing.sides import annotation_rows, estimating, similarity_of
 from spagree.errors import DataError, UsageError, count
+from spagree.estimate.cautions import is_named_like_a_model
 from spagree.estimate.models import ModelFindings, among_people
 from spagree.estimate.similarity import NOMINAL
+from spagree.estimate.uncertainty import AUTO
 from spagree.measuring import measure
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
+from spagree.tally.coded import UNKNOWN, in_order, places
 from spagree.tally.labels import canonical, caution_variants
 from spagree.understood import Caution
 
 if TYPE_CHECKING:
     import polars
 
+    from spagree.grouping import Codes
+
 MOST_SHOWN = 20  # annotators in a message
 SHOWN_LABELS = 3
 
 
 def compare_models(
-    source: Any, model: str | Sequence[str] | Mapping[str, Any], margin: float, options: Mapping[str, Any]
+    source: Any,
+    model: str | Sequence[str] | Mapping[str, Any],
+    margin: float,
+    options: Mapping[str, Any],
 ) -> ModelComparison:
     """Separate models from people, and compare each model with the people."""
     import polars
@@ -45,25 +55,32 @@ def compare_models(
     names = [model] if isinstance(model, str) else model
     # Models by name, with the source of their labels; None for annotators in the data
     sources = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
-    machines = [annotator for name in sources if sources[name] is None for annotator in _matching(name, whole)]
-    people = whole.filter(polars.col(ANNOTATOR).is_null() | ~polars.col(ANNOTATOR).is_in(machines))
+    annotators = whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
+    compared = {each for name in sources if sources[name] is None for each in _matching(name, annotators)}
+    others = [name for name in annotators if name not in compared and is_named_like_a_model(name)]
+    is_machine = polars.col(ANNOTATOR).is_in([*compared, *others])
+    people = whole.filter(polars.col(ANNOTATOR).is_null() | ~is_machine)
     if people.is_empty():
         raise DataError(f"--model {', '.join(sources)}: everybody in the source is a model; add the labels of people")
     runs = {name: _runs(name, own_file, whole, people, options) for name, own_file in sources.items()}
-    humans = _agreement_of(people, options)
+    unknown = people[ANNOTATOR].null_count() == people.height
+    annotator = None if unknown else ANNOTATOR
+    named = people.select(ITEM, LABEL) if unknown else people.select(ITEM, ANNOTATOR, LABEL)
+    humans = measure(named, item=ITEM, annotator=annotator, label=LABEL, **estimating(options))
+    whom = options.get("interval_for", AUTO)
+    findings = {name: _findings(name, people, runs[name], humans, margin, whom) for name in runs}
     labels = {label for tables in ([people], *runs.values()) for table in tables for label in table[LABEL]}
     noticed = [caution for caution in measured.noticed if caution.code != "label_variants"]
+    noticed += [caution for caution in humans.warnings if caution.code == "not_a_person"]
     alone = [caution for name in runs for caution in _caution_alone(name, people, runs[name], humans)]
-    findings = {name: _findings(name, people, runs[name], humans, margin) for name in runs}
-    return ModelComparison(findings, (*noticed, *caution_variants(labels), *alone))
+    constant = [caution for found in findings.values() for caution in _caution_constant(found)]
+    warnings = *_caution_others(others), *noticed, *caution_variants(labels), *alone, *constant
+    return ModelComparison(findings, warnings)
 
 
-def _agreement_of(people: polars.DataFrame, options: Mapping[str, Any]) -> Agreement:
-    """The people among themselves."""
-    has_people = people[ANNOTATOR].null_count() < people.height
-    columns = [ITEM, ANNOTATOR, LABEL] if has_people else [ITEM, LABEL]
-    annotator = ANNOTATOR if has_people else None
-    return measure(people.select(columns), item=ITEM, annotator=annotator, label=LABEL, **estimating(options))
+def _matching(name: str, annotators: Sequence[str]) -> list[str]:
+    """The annotators with this name; with *, the runs of one model."""
+    return [name] if name in annotators else [annotator for annotator in annotators if fnmatchcase(annotator, name)]
 
 
 def _runs(
@@ -74,46 +91,84 @@ def _runs(
 
     if source is not None:
         return runs_in(name, source, people, options)
-    annotators = _matching(name, whole)
-    if annotators:
-        return [whole.filter(polars.col(ANNOTATOR) == annotator) for annotator in annotators]
-    if not Path(name).exists():
-        raise _unknown_model(name, _annotators(whole))
-    return runs_in(name, name, people, options)
-
-
-def _matching(name: str, whole: polars.DataFrame) -> list[str]:
-    """The annotators with this name; with *, the runs of one model."""
-    annotators = _annotators(whole)
-    return [name] if name in annotators else [annotator for annotator in annotators if fnmatchcase(annotator, name)]
-
-
-def _annotators(whole: polars.DataFrame) -> list[str]:
-    return whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
-
-
-def _unknown_model(name: str, annotators: Sequence[str]) -> UsageError:
+    annotators = whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
+    matching = _matching(name, annotators)
+    if matching:
+        return [whole.filter(polars.col(ANNOTATOR) == annotator) for annotator in matching]
+    if Path(name).exists():
+        return runs_in(name, name, people, options)
     if not annotators:
-        return UsageError(
+        raise UsageError(
             f"model {name!r}: the annotators of the source are unknown; name their column with --annotator"
         )
     rest = len(annotators) - MOST_SHOWN
     shown = [*annotators[:MOST_SHOWN], *([f"… {rest:,} more"] if rest > 0 else [])]
     near = difflib.get_close_matches(name, annotators, n=1)
     hint = f"did you mean {near[0]!r}? Annotators" if near else "annotators"
-    return UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {', '.join(shown)}")
+    raise UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {', '.join(shown)}")
 
 
 def _findings(
-    name: str, people: polars.DataFrame, runs: Sequence[polars.DataFrame], humans: Agreement, margin: float
+    name: str,
+    people: polars.DataFrame,
+    runs: Sequence[polars.DataFrame],
+    humans: Agreement,
+    margin: float,
+    interval_for: str,
 ) -> ModelFindings:
-    by_name, labels = coded({"": people} | {str(number): run for number, run in enumerate(runs)})
-    human_codes, *run_codes = by_name.values()
-    answers = [dict(zip(codes.item.tolist(), codes.label.tolist(), strict=True)) for codes in run_codes]
-    similarity, level = similarity_of(humans, labels), humans.spa.level
+    """People and the runs of a model in codes they share, compared."""
+    import polars
+
+    distinct = {
+        column: polars.concat([table[column] for table in (people, *runs)]).drop_nulls().unique().sort()
+        for column in (ITEM, ANNOTATOR, LABEL)
+    }
+
+    def codes_of(table: polars.DataFrame, column: str) -> Codes:
+        return places(table[column], distinct[column]).cast(polars.Int32).fill_null(UNKNOWN).to_numpy()
+
+    item, annotator, label = (codes_of(people, column) for column in (ITEM, ANNOTATOR, LABEL))
+    labels, names = distinct[LABEL].to_list(), distinct[ANNOTATOR].to_list()
+    codes = in_order(item, label, annotator, labels, names)
+    answers = np.full((len(runs), len(distinct[ITEM])), UNKNOWN, dtype=np.int64)
+    for row, run in zip(answers, runs, strict=True):
+        row[codes_of(run, ITEM)] = codes_of(run, LABEL)
     return among_people(
-        name, human_codes, answers, weight_of(humans), labels, similarity=similarity, margin=margin, level=level
+        name,
+        codes,
+        answers,
+        humans.measurement.by_n(),
+        similarity=similarity_of(humans, labels),
+        margin=margin,
+        level=humans.spa.level,
+        weights=humans.spa.weights,
+        interval_for=interval_for,
     )
+
+
+def _caution_others(names: Sequence[str]) -> tuple[Caution, ...]:
+    """Say which other annotators were not counted as people."""
+    if not names:
+        return ()
+    rest = f" and {len(names) - MOST_SHOWN:,} more" if len(names) > MOST_SHOWN else ""
+    shown = f"{', '.join(map(repr, names[:MOST_SHOWN]))}{rest}"
+    message = (
+        f"{shown}: by the name models too, so left out of the people; to compare one with people: --model "
+        f"{names[0]!r}. If it is a person, give them another name"
+    )
+    return (Caution("other_models_left_out", message),)
+
+
+def _caution_constant(found: ModelFindings) -> tuple[Caution, ...]:
+    """Warn about a model that gives one label only: where that label is common, people agree with it often."""
+    if len(found.labels) != 1:
+        return ()
+    (label,) = found.labels
+    message = (
+        f"{found.name} gave one label only, {label!r}: it tells no item from another, however often people agree with "
+        "it; see how it does on the other classes"
+    )
+    return (Caution("model_of_one_label", message),)
 
 
 def _caution_alone(

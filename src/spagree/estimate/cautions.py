@@ -28,7 +28,7 @@ DECISIONS = frozenset((
 ))
 # fmt: on
 # Claude and Gemma are also people's names: such a model has a number.
-MODEL = re.compile(r"(chat)?gpt|llama|mixtral|qwen|deepseek|(claude|gemini|gemma|mistral|command-r)\D*\d")
+MODEL = re.compile(r"(^|[/:])((chat)?gpt|llama|mixtral|qwen|deepseek|(claude|gemini|gemma|mistral|command-r)\D*\d)")
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
@@ -135,7 +135,7 @@ def _no_people(tally: Tally) -> Iterator[Caution]:
     people = list(tally.annotators or ())
     words = (name for name in people if not name[-1:].isdigit())  # of thousands, most end with a number
     decided = [name for name in words if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
-    models = [name for name in people if MODEL.match(name.casefold())]
+    models = [*filter(is_named_like_a_model, people)]
     for kind, names in (("a decision", decided), ("a model", models)):
         if names and len(people) > len(names):
             option = " ".join(f"--exclude-annotator {name!r}" for name in names)
@@ -144,6 +144,15 @@ def _no_people(tally: Tally) -> Iterator[Caution]:
                 f"{', '.join(map(repr, names))}: by the name {kind} rather than an annotator, but counted as one; to "
                 f"leave it out: {option}",
             )
+
+
+def is_named_like_a_model(name: str) -> bool:
+    """Whether an annotator's name is that of a language model, with its maker before it or not.
+
+    >>> [*map(is_named_like_a_model, ("gpt-4o", "meta-llama/Llama-3-8B", "Claude", "claude-3", "Gemma"))]
+    [True, True, False, True, False]
+    """
+    return MODEL.search(name.casefold()) is not None
 
 
 def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:

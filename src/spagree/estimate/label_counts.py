@@ -233,9 +233,12 @@ def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False
 
 def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
     """What the estimates need: from the cells, or from the votes under a metric with partial credit."""
-    if similar is None:
-        return item_groups(tally)
-    pairable = similar.pairable()
+    return item_groups(tally) if similar is None else groups_of_votes(similar)
+
+
+def groups_of_votes(votes: LabelCounts) -> ItemGroups:
+    """The pairable items of these votes."""
+    pairable = votes.pairable()
     order = np.argsort(pairable.n, kind="stable")
     n, items = pairable.n[order].astype(np.int64), pairable.items[order]
     agreement = pairable.agreement[order]
@@ -245,4 +248,4 @@ def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
         pairs = total(items[chosen] * agreement[chosen]) * float(size * (size - 1))
         exact[int(size)] = (int(items[chosen].sum()), pairs)
     cluster = None if pairable.cluster is None else pairable.cluster[order]
-    return ItemGroups(n, agreement, items, exact, cluster, similar.pair)
+    return ItemGroups(n, agreement, items, exact, cluster, votes.pair)

@@ -1,49 +1,72 @@
 """May a model annotate like a person? A model among people (docs/mathematics.md §19).
 
-A model that always gives the most common label also agrees with people often, so the same is asked beyond chance.
-
-The alternative annotator test (Calderon, Reichart and Dror 2025) leaves out each person in turn: on how many of their
-items does the model agree with the remaining people at least as often as the person does (ρ of the model), and the
-person at least as often as the model (ρ of the person)? Each person with 30 or more items gets a t test of
-d = W_person − W_model against ε, with the Benjamini–Yekutieli correction over all of them; ω is the share of people the
-model beats, and the model passes if ω ≥ 0.5.
+Take an item with n ≥ 2 annotations by people. m is the share of them that agree with the model, and P how often they
+agree with each other: Δ = Σ k(n)(m − P)/Σ k(n) is how much more often a person agrees with the model than with another
+person. Items, people and annotations are left out one at a time from both figures at once, so what makes an item hard
+for everybody cancels. The verdict is read from the interval of Δ, and from nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
-from math import hypot, sqrt
+from math import inf, isnan, sqrt
 from typing import Literal
 
 import numpy as np
 
-from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, holm, limits_of
-from spagree.estimate.influence import (
-    AnnotationCodes,
-    Jackknife,
-    Pairable,
-    Statistic,
-    Sums,
-    Weight,
-    influence,
-    jackknife,
-    pairable,
+from spagree.estimate import jackknife
+from spagree.estimate.comparison import holm
+from spagree.estimate.intervals import deviations, effective_number, f_tail, two_sided, wilson_each
+from spagree.estimate.item_groups import exact_mean, relative_weights, total
+from spagree.estimate.jackknife import Sizes, Units
+from spagree.estimate.label_counts import LabelCounts, add_up, groups_of_votes, votes_in_codes
+from spagree.estimate.others import ONE_NEEDED, Others, for_others
+from spagree.estimate.uncertainty import (
+    ANNOTATORS,
+    AUTO,
+    ITEMS,
+    ONE_ITEM,
+    POPULATIONS,
+    Estimate,
+    Interval,
+    leading,
+    spa_estimate,
+    undefined,
+    wilson,
 )
-from spagree.estimate.intervals import two_sided
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
-from spagree.grouping import Floats, Ints, sums
+from spagree.estimate.weights import DEFAULT, ByN
+from spagree.grouping import AnyInts, Floats, Ints, numbered, ratio, sums
+from spagree.tally.coded import Coded, in_order
 
-FEWEST_ITEMS = 30
-EPSILON = 0.1
-FALSE_DISCOVERIES = 0.05
-PASSES = 0.5
+Verdict = Literal["better", "as_good", "slightly_worse", "worse", "cannot_tell"]
+MARGIN = 0.05
+NO_ITEMS = "no item has a label of the model and two people"
+ONE_SHARED = "only one item has a label of the model and two people, too few to show how items differ"
+NO_RUNS = "no item was labelled by two runs of the model"
+ROUNDING = 1e-9
+UNSEEN = 1.0 + 0.25  # squares: one item where only the model differs from two people, one where one person does
+
+FEWEST_ITEMS, EPSILON, FALSE_DISCOVERIES = 30, 0.1, 0.05  # of the alternative annotator test, as its authors have it
+
+
+@dataclass(frozen=True)
+class ClassAgreement:
+    """If a person chose the class: how often the model did, how often another person did, and the difference."""
+
+    label: str
+    with_humans: Estimate
+    humans: Estimate
+    difference: Estimate
+    p_holm: float | None = None
+    """Of no difference, adjusted for all classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlternativeTest:
-    """ω and ρ with the counts behind them; None if nobody has 30 items."""
+    """ω and ρ of Calderon, Reichart and Dror (2025), with the counts behind them; None if nobody has 30 items."""
 
     omega: float | None
     rho: float | None
@@ -53,329 +76,307 @@ class AlternativeTest:
     annotations: int
     annotations_left_out: int
 
-    @property
-    def passes(self) -> bool | None:
-        """Whether the model beats at least half of the people."""
-        return None if self.omega is None else self.omega >= PASSES
-
-
-def alternative_test(people: Pairable, match: Floats, epsilon: float = EPSILON) -> AlternativeTest:
-    """The test on people's annotations, each with how much it agrees with the model."""
-    model = people.per_item(match)[people.place] - match
-    wins, loses = model >= people.agree - 1e-9, people.agree >= model - 1e-9
-    per_person = people.per_annotator(np.ones(len(match)))
-    tested = per_person >= FEWEST_ITEMS
-    counts = (int(tested.sum()), int((~tested).sum()), int(per_person[tested].sum()), int(per_person[~tested].sum()))
-    if not tested.any():
-        return AlternativeTest(None, None, epsilon, *counts)
-    from scipy.special import stdtr
-
-    # One-sided t tests of mean < ε, one per person
-    ahead = loses.astype(np.float64) - wins
-    mean = people.per_annotator(ahead) / per_person
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = people.per_annotator((ahead - mean[people.annotator_index]) ** 2) / (per_person - 1)
-        t = (mean - epsilon) / np.sqrt(variance / per_person)
-        certain = np.where(mean < epsilon, 0.0, 1.0)
-        p = np.where(variance > 0, stdtr(per_person - 1, t), certain)
-    rho = (people.per_annotator(wins.astype(np.float64)) / per_person)[tested]
-    return AlternativeTest(float(_discoveries(p[tested]).mean()), float(rho.mean()), epsilon, *counts)
-
-
-def _discoveries(p: Floats) -> Floats:
-    """Which hypotheses the Benjamini–Yekutieli procedure rejects, as 1 and 0.
-
-    >>> _discoveries(np.array([0.001, 0.5, 0.01])).tolist()
-    [1.0, 0.0, 1.0]
-    """
-    size = len(p)
-    order = np.argsort(p, kind="stable")
-    limits = np.arange(1, size + 1) * FALSE_DISCOVERIES / size / np.sum(1 / np.arange(1, size + 1))
-    below = np.flatnonzero(p[order] <= limits)
-    rejected = np.zeros(size)
-    rejected[order[: below[-1] + 1 if len(below) else 0]] = 1.0
-    return rejected
-
-
-AS_GOOD, WORSE = "as_good", "worse"
-ModelVerdict = Literal["as_good", "worse", "cannot_tell"]
-NO_ITEMS = "no item has a label of the model and two people"
-ONE_ITEM = "only one item has a label of the model and two people, too few to show how items differ"
-ONE_CLASS = "people and model gave one label only, so agreement by chance is certain"
-MARGIN = 0.05
-UNSEEN = 1.0 + 0.25  # squares: one item where only the model differs from two people, one where one person does
-
-
-@dataclass(frozen=True)
-class ClassAgreement:
-    """If a person chose the class: how often the model did, how often another person did, and the difference."""
-
-    label: str
-    with_humans: Figure
-    humans: Figure
-    difference: Difference
-    p_holm: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """The model's rank among people, each compared with it on the person's own items; 1 is best."""
-
-    rank: int
-    tied: int
-    of: int
-
 
 @dataclass(frozen=True)
 class ModelFindings:
     """How one model compares with people."""
 
     name: str
-    with_humans: Figure
-    humans: Figure
-    difference: Difference
-    kappa_with_humans: Figure
-    kappa_humans: Figure
-    kappa_difference: Difference
+    with_humans: Estimate
+    humans: Estimate
+    difference: Estimate
     margin: float
-    verdict: ModelVerdict
     items: int
     humans_count: int | None
     left_out: Mapping[str, int]
     """Items that could not be used: no label of the model, fewer than two people, or nobody but the model."""
     runs: int
-    self_agreement: Figure | None
+    self_agreement: Estimate | None
     classes: tuple[ClassAgreement, ...] = ()
-    rank: Rank | None = None
     alternative: AlternativeTest | None = None
     labels: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _ModelAndPeople:
-    """People's annotations, and the label each run of the model gave to their items."""
-
-    people: Pairable
-    runs: tuple[Ints, ...]
-    """For each run, the label of each of the people's items; −1 if the run gave none."""
-    labels: int
-    """Number of distinct labels of people and model."""
+    """How often the model gave each label on these items."""
 
     @property
-    def runs_given(self) -> Floats:
-        """How many runs labelled each item."""
-        return np.asarray(np.sum([run >= 0 for run in self.runs], axis=0), dtype=np.float64)
+    def verdict(self) -> Verdict:
+        """What the interval of Δ says about 0 and −margin.
 
-    def matches(self) -> Floats:
-        """How much each annotation agrees with the model, averaged over runs."""
-        place, label, similarity = self.people.place, self.people.coded.label, self.people.similarity
-        agreement = np.zeros(len(label))
-        for run in self.runs:
-            answer = run[place]
-            equal = (answer == label).astype(np.float64) if similarity is None else similarity[answer, label]
-            agreement += np.where(answer >= 0, equal, 0.0)
-        return agreement / self.runs_given[place]
-
-    def totals(self) -> Floats:
-        """Items per label of the model; an item with several runs is shared between their labels."""
-        totals = np.zeros(self.labels)
-        for run in self.runs:
-            labelled = run >= 0
-            totals += sums(run[labelled], 1 / self.runs_given[labelled], len(totals))
-        return totals
-
-    def per_item(self, by_label: Floats) -> Floats:
-        """The mean over runs of a value that depends on their label."""
-        summed = sum(np.where(run >= 0, by_label[run], 0.0) for run in self.runs)
-        return np.asarray(summed / self.runs_given)
-
-    @cached_property
-    def jackknife(self) -> Jackknife:
-        """O: people and the model on the same item. E: the model's label of one item, people's labels of another."""
-        people, match = self.people, self.matches()
-        matched, weight = people.per_item(match), people.k / people.n
-        items, annotations = float(len(people.item)), float(len(people.n))
-        mine = self.totals()
-        theirs = np.bincount(people.coded.label, minlength=self.labels).astype(np.float64)
-        across_mine = people.across(mine)[people.coded.label]
-        shared = matched[people.place]
-        whole = Sums(
-            np.asarray(np.sum(weight * shared / people.n)),
-            np.asarray(np.sum(weight)),
-            np.asarray(mine @ people.across(theirs) - matched.sum()),
-            np.asarray(annotations * (items - 1)),
-        )
-        lost = Sums(
-            people.per_item(weight * shared / people.n),
-            people.per_item(weight),
-            self.per_item(people.across(theirs)) + people.per_item(across_mine) - 2 * matched,
-            annotations - people.size + (items - 1) * people.size,
-        )
-        after = (shared - match) / np.maximum(people.n - 1, 1)
-        single = Sums(
-            people.k * shared / people.n - people.less * after,
-            people.k - people.less,
-            across_mine - match,
-            np.full(len(match), items - 1),
-        )
-        by_annotator = single.each(people.per_annotator) if people.coded.has_annotators else None
-        return Jackknife(whole, lost, single, by_annotator)
+        A model within the margin may be shown to be worse than a person by less than that: it is as good, as agreed.
+        """
+        low, high = self.difference.low, self.difference.high
+        if low is None or high is None:
+            return "cannot_tell"
+        if low > 0:
+            return "better"
+        if low > -self.margin:
+            return "as_good"
+        if high < -self.margin:
+            return "worse"
+        return "slightly_worse" if high < 0 else "cannot_tell"
 
 
 def among_people(
     name: str,
-    humans: AnnotationCodes,
-    runs: Sequence[Mapping[int, int]],
-    weight: Weight,
-    labels: Sequence[str],
+    codes: Coded,
+    answers: Ints,
+    by_n: ByN,
     *,
     similarity: Floats | None = None,
     margin: float = MARGIN,
     level: float = 0.95,
+    weights: str = DEFAULT,
+    interval_for: str = AUTO,
 ) -> ModelFindings:
-    """Compare a model with people; ``runs`` holds its labels by item, one mapping per run.
+    """Compare a model with people: ``answers`` has a row of label codes for each run, one for each item, −1 for none.
 
-    >>> ints = lambda *values: np.array(values)
-    >>> people = AnnotationCodes(ints(0, 0, 1, 1, 2, 2), ints(0, 1, 1, 2, 2, 0), ints(0, 0, 1, 0, 1, 1))
-    >>> findings = among_people("bot", people, [{0: 0, 1: 1, 2: 1}], lambda n: n - 1.0, ["no", "yes"])
-    >>> round(findings.with_humans.value, 3), round(findings.humans.value, 3), findings.verdict, findings.items
-    (0.833, 0.667, 'cannot_tell', 3)
+    >>> from fractions import Fraction
+    >>> codes = in_order(*(np.array(each) for each in ([0, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 1])), ["no", "yes"], "ab")
+    >>> found = among_people("bot", codes, np.array([[0, 1]]), {2: Fraction(1)})
+    >>> found.with_humans.value, found.humans.value, found.difference.value, found.verdict
+    (0.75, 0.5, 0.25, 'cannot_tell')
     """
-    labelled = np.unique(np.array([item for run in runs for item in run], dtype=np.int64))
-    every = np.unique(humans.item)
-    people = pairable(humans.only(np.isin(humans.item, labelled)), weight, similarity)
-    without = int(len(every) - np.isin(every, labelled).sum())
+    given = np.bincount(codes.item, minlength=answers.shape[1])
+    labelled = (answers >= 0).any(axis=0)
+    kept = labelled & (given > 1)
     left_out = {
-        "no_model_label": without,
-        "fewer_than_two_people": len(every) - without - len(people.item),
-        "no_people": int(len(labelled) - np.isin(labelled, every).sum()),
+        "no_model_label": int(((given > 0) & ~labelled).sum()),
+        "fewer_than_two_people": int((labelled & (given == 1)).sum()),
+        "no_people": int((labelled & (given == 0)).sum()),
     }
-    by_run = (np.array([run.get(item, -1) for item in people.item.tolist()], dtype=np.int64) for run in runs)
-    compared = _ModelAndPeople(people, tuple(by_run), len(labels))
-    mine = theirs = (Figure(None, undefined=NO_ITEMS),) * 2
-    if len(people.item):
-        mine, theirs = (
-            (_figure(people, moved, Sums.observed, level), _figure(people, moved, Sums.beyond_chance, level))
-            for moved in (compared.jackknife, jackknife(people))
-        )
-    chance = compared.jackknife.whole
-    room = float(1 - chance.same / chance.all) if chance.all else 1.0  # 1 − E, the unit of agreement beyond chance
-    gap, kappa_gap = _gap(theirs[0], mine[0], level, 1.0), _gap(theirs[1], mine[1], level, room)
-    size = len(people.people) if people.coded.has_annotators else None
+    place, rows = np.cumsum(kept) - 1, kept[codes.item]
+    people = replace(
+        codes,
+        item=place[codes.item[rows]].astype(np.int32),
+        annotator=codes.annotator[rows],
+        label=codes.label[rows],
+    )
+    both = Both(Others.of(people, None, similarity), answers[:, kept], by_n)
+    figures = both.figures(level, weights, interval_for)
+    codes_given, times = np.unique(both.answers[both.answers >= 0], return_counts=True)
+    known = not people.unknown and len(people.item) > 0
     return ModelFindings(
         name,
-        mine[0],
-        theirs[0],
-        gap,
-        mine[1],
-        theirs[1],
-        kappa_gap,
+        *figures,
         margin,
-        model_verdict(gap, kappa_gap, mine[1], margin),
-        len(people.item),
-        size,
+        int(kept.sum()),
+        None if codes.unknown else len(np.unique(people.annotator)),
         {reason: items for reason, items in left_out.items() if items},
-        len(runs),
-        _self_agreement(runs, similarity, level),
-        _classes(compared, labels, level),
-        _rank(compared),
-        alternative_test(people, compared.matches()) if size and len(people.item) else None,
-        _model_labels(compared, labels),
+        len(answers),
+        self_agreement(answers, similarity, level) if len(answers) > 1 else None,
+        both.classes(level, weights) if len(people.item) else (),
+        alternative_test(both) if known else None,
+        {codes.labels[code]: count for code, count in zip(codes_given.tolist(), times.tolist(), strict=True)},
     )
 
 
-def _figure(people: Pairable, jackknifed: Jackknife, statistic: Statistic, level: float) -> Figure:
-    value = float(statistic(jackknifed.whole))
-    if np.isnan(value):
-        return Figure(None, undefined=ONE_CLASS if len(people.item) > 1 else ONE_ITEM)
-    influences = influence(people, jackknifed, statistic)
-    if not influences.items.defined:
-        return Figure(value, undefined=ONE_ITEM if len(people.item) < 2 else ONE_CLASS)
-    expected = float(jackknifed.whole.same / jackknifed.whole.all) if statistic is Sums.beyond_chance else 0.0
-    scale = (-expected / (1 - expected), 1.0)
-    limits = {
-        population: limits_of(value, influences, level, population, scale=scale)
-        for population in (POPULATIONS if influences.knows_annotators else (ITEMS,))
-    }
-    return Figure(value, limits, influences)
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The variances of agreement with the model and of Δ, and the equal items and annotators they rest on."""
+
+    with_model: float
+    difference: float
+    items: float
+    annotators: float = inf
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom: those of items or annotators, whichever are fewer."""
+        return min(self.items, self.annotators) - 1
 
 
-def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
-    """The difference, for new people too if the data show how people differ; a full point of agreement is 1/``room``.
+@dataclass(frozen=True)
+class Both:
+    """People and a model on the same items, each with two people or more: ``answers`` as in :func:`among_people`."""
 
-    Often only a few items distinguish the model from a person, and those where only the model differs may be missing
-    by chance. The interval allows for one more of these, and for one more where a person differs (docs/mathematics.md
-    §19).
+    others: Others
+    answers: Ints
+    by_n: ByN
+
+    @property
+    def votes(self) -> LabelCounts:
+        """The people's labels, item by item."""
+        return self.others.votes
+
+    @cached_property
+    def match(self) -> Floats:
+        """How much the model agrees with each entry of the votes: the mean over its runs."""
+        votes, said = self.votes, self.answers[:, self.votes.group]
+        alike = said == votes.label if votes.similarity is None else votes.similarity[said, votes.label]
+        return np.asarray(np.where(said >= 0, alike, 0.0).sum(axis=0) / (said >= 0).sum(axis=0))
+
+    @cached_property
+    def matched(self) -> Floats:
+        """How many people of each item agree with the model."""
+        return self.votes.per_group(self.votes.count * self.match)
+
+    @cached_property
+    def with_model(self) -> Sizes:
+        """Agreement with the model, matched/n, as a share of n(n − 1) pairs like agreement among people."""
+        people, n = self.others.sizes, self.votes.n
+        place = np.searchsorted(people.n, n)
+        return replace(people, agreeing=add_up(place, (n - 1) * self.matched, len(people.n)))
+
+    def without(self, units: Units, item: AnyInts, lost: Floats) -> tuple[Floats, Floats]:
+        """Agreement with the model, and Δ, without each unit; its rows take ``lost`` people who match from an item."""
+        matched = self.matched[item]
+        left = np.maximum(units.n_left - 1, 0) * (matched - lost)
+        mine = replace(units, agreeing=(units.n - 1) * matched, agreeing_left=left)
+        agreement = self.with_model.without(mine, self.by_n)
+        return agreement, agreement - self.others.sizes.without(units, self.by_n)
+
+    def spreads(self) -> dict[str, Spread | str]:
+        """The spread for each population, or why it is unknown."""
+        others, votes = self.others, self.votes
+        codes, every = others.codes, np.arange(len(votes.items))
+        if len(every) < 2:
+            return dict.fromkeys(POPULATIONS, ONE_SHARED)
+        equal = effective_number(relative_weights(self.by_n, votes.n))
+        items = _variances(self.without(jackknife.items(votes), every, self.matched))
+        if others.why_not is not None:
+            return {ITEMS: _spread(items, equal), ANNOTATORS: others.why_not}
+        wider, fewer = items, inf
+        if others.teams is not None:  # people of different teams never met: teams take the place of items
+            teams = jackknife.items(replace(votes, cluster=others.teams))
+            wider = np.maximum(items, _variances(self.without(teams, every, self.matched)))
+            fewer = others.team_count
+        match = self.match[jackknife.entry_of_each(votes)]
+        first, visit = numbered(codes.item.astype(np.int64), codes.annotator.astype(np.int64))
+        people = jackknife.annotators(codes, votes)
+        without = self.without(people, codes.item[first], sums(visit, match, len(first)))
+        busy = others.shared > 0
+        annotators = _variances([values[busy] for values in without])
+        if not np.isfinite(annotators).all():
+            return {ITEMS: _spread(items, equal), ANNOTATORS: ONE_NEEDED}
+        single = jackknife.annotations(votes)
+        noise = _variances(self.without(single, votes.group, self.match), single.times)
+        both = np.maximum(wider, wider + annotators - np.nan_to_num(noise))
+        return {
+            ITEMS: _spread(items, equal),
+            ANNOTATORS: _spread(both, equal, min(fewer, effective_number(others.shared[busy]))),
+        }
+
+    def figures(self, level: float, weights: str, interval_for: str) -> tuple[Estimate, Estimate, Estimate]:
+        """Agreement with the model, agreement among people, and Δ, the first minus the second."""
+        if not len(self.votes.items):
+            nothing = undefined(NO_ITEMS, level, weights)
+            return nothing, nothing, nothing
+        groups = groups_of_votes(self.votes)
+        humans = spa_estimate(groups, self.by_n, level=level, scheme=weights)
+        exact = zip(self.with_model.items.astype(int).tolist(), self.with_model.agreeing.tolist(), strict=True)
+        value = exact_mean(replace(groups, exact=dict(zip(self.with_model.n.tolist(), exact, strict=True))), self.by_n)
+        gap = value - (humans.value or 0.0)
+        mine, theirs, between = dict[str, Interval](), dict[str, Interval](), dict[str, Interval]()
+        for name, spread in self.spreads().items():
+            if isinstance(spread, str):
+                mine[name] = theirs[name] = between[name] = Interval(None, None, None, spread)
+                continue
+            stderr = sqrt(spread.with_model)
+            mine[name] = Interval(stderr, *wilson(value, stderr, spread.items, level, spread.freedom))
+            wider = name == ANNOTATORS
+            theirs[name] = for_others(self.others, humans, self.by_n, groups) if wider else humans.intervals[ITEMS]
+            error, low, high = paired(gap, spread.difference, spread.items, spread.freedom, level)
+            between[name] = Interval(error, low, high)
+        return (
+            leading(replace(humans, value=value), mine, interval_for),
+            leading(humans, theirs, interval_for),
+            leading(replace(humans, value=gap), between, interval_for),
+        )
+
+    def classes(self, level: float, weights: str) -> tuple[ClassAgreement, ...]:
+        """One entry per class that people gave; annotations of one item are not independent, items are."""
+        votes = self.votes
+        used, place = np.unique(votes.label, return_inverse=True)
+        items, size = np.bincount(place).astype(np.float64), np.bincount(place, votes.count)
+        equal = size**2 / np.bincount(place, votes.count**2)
+        theirs = votes.agreeing / (votes.n[votes.group] - 1)
+
+        def mean(share: Floats) -> tuple[Floats, Floats]:
+            value = np.bincount(place, votes.count * share) / size
+            squares = np.bincount(place, (votes.count * (share - value[place])) ** 2)
+            return value, np.sqrt(ratio(np.asarray(items * squares), items - 1)) / size
+
+        def shown(value: Floats, stderr: Floats, low: Floats, high: Floats) -> list[Estimate]:
+            rows = zip(*(each.tolist() for each in (value, stderr, low, high)), strict=True)
+            return [
+                Estimate(value, stderr, low, high, level, weights, intervals={ITEMS: Interval(stderr, low, high)})
+                if not isnan(stderr)
+                else Estimate(value, None, None, None, level, weights, undefined=ONE_ITEM)
+                for value, stderr, low, high in rows
+            ]
+
+        mine, humans, (gap, error) = mean(self.match), mean(theirs), mean(self.match - theirs)
+        figures = [shown(*each, *wilson_each(*each, equal, level)) for each in (mine, humans)]
+        rows = zip(gap.tolist(), (error**2).tolist(), equal.tolist(), (equal - 1).tolist(), strict=True)
+        stderr, low, high = np.array([paired(*row, level) for row in rows]).T
+        figures.append(shown(gap, stderr, low, high))
+        tails = zip(((gap / stderr) ** 2).tolist(), (equal - 1).tolist(), strict=True)
+        p = holm([None if isnan(square) else f_tail(square, 1, freedom) for square, freedom in tails])
+        labels = [votes.labels[code] for code in used.tolist()]
+        return tuple(map(ClassAgreement, labels, *figures, p))
+
+
+def paired(value: float, variance: float, items: float, freedom: float, level: float) -> tuple[float, float, float]:
+    """The standard error and the limits of a difference within items.
+
+    Often only a few items tell the model from a person, and those where only the model differs may be missing by
+    chance. The error allows for one more of these, and for one more where a person differs.
     """
-    has_people = ANNOTATORS in theirs.limits and ANNOTATORS in mine.limits
-    gap = difference(theirs, mine, level, ANNOTATORS if has_people else ITEMS)
-    if gap.value is None or mine.influence is None:
-        return gap
-    wider = {}
-    for population, limits in gap.limits.items():
-        error = sqrt(UNSEEN) / mine.influence.equal_items / room
-        reach = two_sided(level, mine.influence.freedom(population == ANNOTATORS)) * error
-        low = gap.value - hypot(gap.value - limits.low, reach)
-        high = gap.value + hypot(limits.high - gap.value, reach)
-        ends = min(limits.low, max(low, -1 / room)), max(limits.high, min(high, 1 / room))
-        wider[population] = Limits(hypot(limits.stderr, error), *ends)
-    return replace(gap, limits=wider)
+    error = sqrt(variance + UNSEEN / items**2)
+    reach = two_sided(level, freedom) * error
+    return error, max(-1.0, value - reach), min(1.0, value + reach)
 
 
-def model_verdict(gap: Difference, kappa_gap: Difference, kappa: Figure, margin: float) -> ModelVerdict:
-    """As good within the margin, worse by more than the margin, or not enough data; beyond chance, too.
+def _spread(variances: Floats, items: float, annotators: float = inf) -> Spread:
+    return Spread(float(variances[0]), float(variances[1]), items, annotators)
 
-    As good requires both Δ above −margin and some agreement beyond chance, which a model that gives one label or
-    random labels never has.
+
+def _variances(without: Sequence[Floats], times: Floats | None = None) -> Floats:
+    """The jackknife variance of each figure from its values without each unit; NaN if one of them is undefined."""
+    squares = [deviations(values, times)[1] ** 2 for values in without]
+    return np.array([total(each if times is None else times * each) for each in squares])
+
+
+def self_agreement(answers: Ints, similarity: Floats | None, level: float) -> Estimate:
+    """How often two runs of the model agree."""
+    run, item = np.nonzero(answers >= 0)
+    classes = int(answers.max(initial=0)) + 1 if similarity is None else len(similarity)
+    labels, runs = (tuple(map(str, range(size))) for size in (classes, len(answers)))
+    codes = in_order(item.astype(np.int32), answers[run, item].astype(np.int32), run.astype(np.int32), labels, runs)
+    groups = groups_of_votes(replace(votes_in_codes(codes), similarity=similarity))
+    if not groups.size:
+        return undefined(NO_RUNS, level, DEFAULT)
+    by_n = {n: Fraction(n - 1) for n in groups.exact}
+    return spa_estimate(groups, by_n, level=level, scheme=DEFAULT)
+
+
+def alternative_test(both: Both, epsilon: float = EPSILON) -> AlternativeTest:
+    """The alternative annotator test: is the model at least as good as each person on that person's own items?
+
+    ω is the share of people the model beats by a t test of the difference against ε, under the correction of
+    Benjamini and Yekutieli; ρ is how often the model agrees with the others at least as often as the person does.
     """
-    if gap.low is None or gap.high is None:
-        return "cannot_tell"
-    if gap.high < -margin or (kappa_gap.high is not None and kappa_gap.high < -margin):
-        return "worse"
-    shown = kappa.limits.get(kappa_gap.interval_for)
-    return "as_good" if gap.low > -margin and shown is not None and shown.low > 0 else "cannot_tell"
+    votes, codes = both.votes, both.others.codes
+    entry = jackknife.entry_of_each(votes)
+    person, model = votes.agreeing[entry], both.matched[codes.item] - both.match[entry]  # with the others of the item
+    wins, loses = model >= person - ROUNDING, person >= model - ROUNDING
+    size = len(codes.annotators)
+    given = np.bincount(codes.annotator, minlength=size)
+    tested = given >= FEWEST_ITEMS
+    parts = int(tested.sum()), int(((given > 0) & ~tested).sum())
+    counts = (*parts, int(given[tested].sum()), int(given[~tested].sum()))
+    if not tested.any():
+        return AlternativeTest(None, None, epsilon, *counts)
+    from scipy.special import stdtr
 
-
-def _classes(compared: _ModelAndPeople, labels: Sequence[str], level: float) -> tuple[ClassAgreement, ...]:
-    """One entry per class that people gave; p-values hold for all classes together."""
-    people, match = compared.people, compared.matches() if len(compared.people.item) else np.zeros(0)
-    share = people.agree / (people.n - 1)
-    rows = []
-    for label in np.unique(people.coded.label).tolist():
-        chosen = people.coded.label == label
-        place = people.place[chosen]
-        theirs, mine = (clustered(people.item, place, values[chosen], level) for values in (share, match))
-        rows.append((labels[label], mine, theirs, difference(theirs, mine, level)))
-    adjusted = holm([gap.p for *_, gap in rows])
-    return tuple(ClassAgreement(*row, p) for row, p in zip(rows, adjusted, strict=True))
-
-
-def _rank(compared: _ModelAndPeople) -> Rank | None:
-    """One plus how many people agree more with the others on their items than the model does with the same others."""
-    people = compared.people
-    if not len(people.item) or not people.coded.has_annotators:
-        return None
-    match = compared.matches()
-    others = (people.per_item(match)[people.place] - match) / (people.n - 1)
-    lead = people.per_annotator(people.agree / (people.n - 1) - others)
-    return Rank(1 + int((lead > 1e-9).sum()), int((abs(lead) <= 1e-9).sum()), len(lead))
-
-
-def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None, level: float) -> Figure | None:
-    """How often two runs of the model agree; None with a single run."""
-    if len(runs) < 2:
-        return None
-    rows = [(item, number, label) for number, run in enumerate(runs) for item, label in run.items()]
-    item, number, label = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    annotations = pairable(
-        AnnotationCodes(item, np.full_like(number, -1), label), lambda n: np.asarray(n - 1, np.float64), similarity
-    )
-    if not len(annotations.item):
-        return Figure(None, undefined="no item was labelled by two runs of the model")
-    return _figure(annotations, jackknife(annotations), Sums.observed, level)
-
-
-def _model_labels(compared: _ModelAndPeople, labels: Sequence[str]) -> dict[str, int]:
-    """How often the model gave each label on the compared items."""
-    codes, count = np.unique(np.concatenate([run[run >= 0] for run in compared.runs]), return_counts=True)
-    return {labels[code]: int(size) for code, size in zip(codes.tolist(), count.tolist(), strict=True)}
+    ahead, number = loses.astype(np.float64) - wins, np.maximum(given, 1)
+    mean = np.bincount(codes.annotator, ahead, size) / number
+    squares = np.bincount(codes.annotator, (ahead - mean[codes.annotator]) ** 2, size)[tested]
+    mean, number = mean[tested], given[tested]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (mean - epsilon) / np.sqrt(squares / (number - 1) / number)
+    p = np.sort(np.where(squares > 0, stdtr(number - 1, t), mean >= epsilon))
+    rank = np.arange(1, len(p) + 1)
+    rejected = np.flatnonzero(p <= rank * FALSE_DISCOVERIES / len(p) / np.sum(1 / rank))
+    omega = (int(rejected[-1]) + 1) / len(p) if len(rejected) else 0.0
+    rho = np.bincount(codes.annotator, wins.astype(np.float64), size)[tested] / number
+    return AlternativeTest(omega, float(rho.mean()), epsilon, *counts)

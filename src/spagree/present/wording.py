@@ -93,7 +93,7 @@ def limits(low: float | None, high: float | None, digits: int = 3) -> str:
     return "undefined" if low is None or high is None else f"{figure(low, digits)} to {figure(high, digits)}"
 
 
-def span(difference: Difference) -> str:
+def span(difference: Difference | Estimate) -> str:
     """The interval of a difference, with true minus signs.
 
     >>> from spagree.estimate.comparison import Difference, Limits
