@@ -18,7 +18,7 @@ from spagree.estimate.jackknife import Sizes, entry_of_each
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.estimate.weights import ByN
-from spagree.grouping import Floats, Ints, counted, numbered, ratio, run_starts, sums
+from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, ratio, run_starts, sums
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05  # how often the list may name someone who is like the others
 THREE = 3  # annotations: of two, nobody can say who differs
+CROWD = 20  # annotations of an item: among more, two who always agree hardly count
 NO_OVERLAP = "shares no item with anybody"
 ONE_ITEM = "shares only one item, too few to show how items differ"
 ONE_CLUSTER = "all items shared with others are in one cluster: how clusters differ cannot be seen"
 FEW_OF_THREE = f"fewer than {FEW_ITEMS} items with three or more annotations"
-OTHERS_ALIKE = "perhaps two of the others agree unusually often: without one of them nothing stands out"
+OTHERS_ALIKE = "two of the others agree unusually often: if that does not count, nothing stands out"
 
 
 def mean_agreement(annotators: polars.DataFrame) -> float | None:
@@ -82,8 +83,9 @@ class Visits:
 
     @property
     def against_rest(self) -> Floats:
-        """How much more the others of its item agree with each annotation than with each other."""
-        return against_rest(self.n, self.agree, self.pairs)
+        """How much more the others of its item agree with each annotation than with each other, from three on."""
+        n, agree = self.n, self.agree
+        return np.asarray(agree / (n - 1) - (self.pairs - 2 * agree) / ((n - 1) * (n - 2)))
 
     def means(self, values: Floats) -> Means:
         """The mean of each annotator's values, one per annotation; summed within units before they are squared."""
@@ -97,13 +99,9 @@ class Visits:
         return Means.of(items, mean, squares, units, sizes)
 
 
-def against_rest(n: Floats, agree: Floats, pairs: Floats) -> Floats:
-    """How much more the n − 1 others of an item agree with one annotation than with each other, from three on.
-
-    >>> against_rest(np.array([3.0, 4.0]), np.array([0.0, 1.0]), np.array([2.0, 4.0])).round(3).tolist()
-    [-1.0, 0.0]
-    """
-    return np.asarray(agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2)))
+def alike(one: Ints, other: Ints, similarity: Floats | None) -> Floats:
+    """How much labels agree, two by two."""
+    return np.asarray(one == other if similarity is None else similarity[one, other], dtype=np.float64)
 
 
 class Means(NamedTuple):
@@ -146,9 +144,9 @@ class AgainstOthers:
 def against_others(visits: Visits, level: float) -> AgainstOthers:
     """Compare each annotator with the others on the same items, for items with three or more annotations.
 
-    Two who copy from each other make everybody beside them stand out. Annotators are therefore named only if they stand
-    out whoever of the others is left out: Holm's test takes the largest p of all these. It names someone who is like
-    the others in at most one data set in twenty.
+    Two who copy from each other make everybody beside them stand out. Annotators are therefore named only if they also
+    stand out when the agreement of any two others with each other is left out: Holm's test takes the largest p of all
+    these. It names someone who is like the others in at most one data set in twenty.
     """
     compared = visits.where(visits.n >= THREE)
     found = compared.means(compared.against_rest)
@@ -158,7 +156,7 @@ def against_others(visits: Visits, level: float) -> AgainstOthers:
     stands_out: list[bool | None] = [None if unknown else False for unknown in np.isnan(p).tolist()]
     why_not = [FEW_OF_THREE if unknown else None for unknown in np.isnan(p).tolist()]
     apart = rejected(p)
-    p[apart] = [_without_one_other(compared, person) for person in apart]
+    p[apart] = [max(p[person], _without_two(compared, person)) for person in apart]
     named = rejected(p)
     for person in apart:
         stands_out[person] = True if person in named else None
@@ -176,43 +174,43 @@ def rejected(p: Floats) -> list[int]:
     return [place for place, each in enumerate(adjusted) if each is not None and each <= ALPHA]
 
 
-def _without_one_other(compared: Visits, person: int) -> float:
-    """The largest p of a person's difference from the others, leaving out any one of these.
+def _without_two(compared: Visits, person: int) -> float:
+    """The largest p of a person's difference where the agreement of some two of the others with each other is left out.
 
-    Of an item with three annotations too few are left to compare; 1 if too few items are left.
+    These are two who met on ten or more of the person's items: on fewer they hardly move a mean, nor among very many
+    annotations of an item. Of three annotations nothing is left to compare with. 1 if too few items are left, and 0
+    if no two met that often.
     """
     mine = compared.where(compared.annotator == person)
-    before, unit = mine.against_rest, np.unique(mine.unit, return_inverse=True)[1].ravel()
-    # Each annotation by somebody else on these items, and how the person compares with the rest without it
-    first, end = np.searchsorted(compared.item, mine.item), np.searchsorted(compared.item, mine.item, side="right")
-    own = np.repeat(np.arange(len(first)), end - first)
-    row = np.arange(len(own)) + np.repeat(end - np.cumsum(end - first), end - first)
-    by_others = compared.annotator[row] != person
-    own, row = own[by_others], row[by_others]
-    others, other = np.unique(compared.annotator[row], return_inverse=True)
-    one, two = mine.label[own], compared.label[row]
-    alike = one == two if compared.similarity is None else compared.similarity[one, two]
-    agree, pairs = mine.agree[own] - alike, mine.pairs[own] - 2 * compared.agree[row]
-    stays = mine.n[own] > THREE
-    after = np.where(stays, against_rest(np.maximum(mine.n[own] - 1, THREE), agree, pairs), 0.0)
-    # For each of the others: the sums over all units, changed by the units with an annotation of theirs
-    cells, cell = numbered(other, unit[own])
-    who, where = other[cells], unit[own][cells]
-    size = np.bincount(unit).astype(np.float64)
-    total = sums(unit, before, len(size))
-    size_left = size[where] - sums(cell, (~stays).astype(np.float64), len(cells))
-    total_left = total[where] + sums(cell, after - before[own], len(cells))
+    value, unit = mine.against_rest, np.unique(mine.unit, return_inverse=True)[1].ravel()
+    # Any two others of each of these items, and how the person compares with the rest without these two
+    place = np.minimum(np.searchsorted(mine.item, compared.item), len(mine.item) - 1)
+    beside = (mine.item[place] == compared.item) & (compared.annotator != person) & (compared.n <= CROWD)
+    others, place = compared.where(beside), place[beside]
+    one, two = pairs_within(np.bincount(place, minlength=len(mine.item)))
+    own, both = place[one], np.sort(np.stack([others.annotator[one], others.annotator[two]]), axis=0)
+    pair = numbered(*both)[1]
+    met = np.bincount(pair)
+    n, agree, remaining = mine.n[own], mine.agree[own], (mine.n[own] - 1) * (mine.n[own] - 2) - 2
+    agreeing = mine.pairs[own] - 2 * agree - 2 * alike(others.label[one], others.label[two], others.similarity)
+    after = np.where(remaining > 0, agree / (n - 1) - agreeing / np.maximum(remaining, 1), 0.0)
+    # Sums over all units, changed by the units in which the two met
+    first, cell = numbered(pair, unit[own])
+    pair, where = pair[first], unit[own][first]
+    size, total = np.bincount(unit).astype(np.float64), sums(unit, value, int(unit.max()) + 1)
+    size_left = size[where] - sums(cell, (remaining == 0).astype(np.float64), len(first))
+    total_left = total[where] + sums(cell, after - value[own], len(first))
 
     def over_units(whole: Floats, left: Floats) -> Floats:
-        return np.asarray(whole.sum() + sums(who, left - whole[where], len(others)))
+        return np.asarray(whole.sum() + sums(pair, left - whole[where], len(met)))
 
     items, sizes = over_units(size, size_left), over_units(size**2, size_left**2)
     units = over_units(np.ones(len(size)), (size_left > 0).astype(np.float64))
     mean = ratio(over_units(total, total_left), items)
-    cross = over_units(total * size, total_left * size_left)
-    squares = over_units(total**2, total_left**2) - 2 * mean * cross + mean**2 * sizes
+    products = over_units(total * size, total_left * size_left)
+    squares = over_units(total**2, total_left**2) - 2 * mean * products + mean**2 * sizes
     p = Means.of(items, mean, np.maximum(squares, 0.0), units, sizes).p
-    return float(np.nan_to_num(p, nan=1.0).max(initial=0.0))
+    return float(np.nan_to_num(p, nan=1.0)[met >= FEW_ITEMS].max(initial=0.0))
 
 
 @dataclass(frozen=True)
