@@ -7,6 +7,7 @@ one label. Both tests therefore compare annotators with the others on the same i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from spagree.estimate.jackknife import Sizes, entry_of_each
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.estimate.weights import ByN
-from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, ratio, run_starts, sums
+from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
@@ -86,6 +87,18 @@ class Visits:
         """How much more the others of its item agree with each annotation than with each other, from three on."""
         n, agree = self.n, self.agree
         return np.asarray(agree / (n - 1) - (self.pairs - 2 * agree) / ((n - 1) * (n - 2)))
+
+    @cached_property
+    def by_annotator(self) -> list[Ints]:
+        """The rows of each annotator, in order."""
+        order = np.argsort(self.annotator, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.annotator, minlength=self.people))[:-1])
+
+    @cached_property
+    def by_item(self) -> tuple[Ints, Ints, Ints]:
+        """The item of each row, numbered from 0, and where the rows of an item start and how many they are."""
+        starts = run_starts(self.item)
+        return run_of_each(self.item), starts, np.diff(starts, append=len(self.item))
 
     def means(self, values: Floats) -> Means:
         """The mean of each annotator's values, one per annotation; summed within units before they are squared."""
@@ -181,13 +194,15 @@ def _without_two(compared: Visits, person: int) -> float:
     annotations of an item. Of three annotations nothing is left to compare with. 1 if too few items are left, and 0
     if no two met that often.
     """
-    mine = compared.where(compared.annotator == person)
+    rows, (number, starts, sizes) = compared.by_annotator[person], compared.by_item
+    mine, size = compared.where(rows), sizes[number[rows]]
     value, unit = mine.against_rest, np.unique(mine.unit, return_inverse=True)[1].ravel()
     # Any two others of each of these items, and how the person compares with the rest without these two
-    place = np.minimum(np.searchsorted(mine.item, compared.item), len(mine.item) - 1)
-    beside = (mine.item[place] == compared.item) & (compared.annotator != person) & (compared.n <= CROWD)
-    others, place = compared.where(beside), place[beside]
-    one, two = pairs_within(np.bincount(place, minlength=len(mine.item)))
+    place, start = np.repeat(np.arange(len(rows)), size), starts[number[rows]] - np.cumsum(size) + size
+    row = np.repeat(start, size) + np.arange(len(place))
+    beside = (compared.annotator[row] != person) & (compared.n[row] <= CROWD)
+    others, place = compared.where(row[beside]), place[beside]
+    one, two = pairs_within(np.bincount(place, minlength=len(rows)))
     own, both = place[one], np.sort(np.stack([others.annotator[one], others.annotator[two]]), axis=0)
     pair = numbered(*both)[1]
     met = np.bincount(pair)

@@ -119,8 +119,8 @@ def _class_shares(left: Left) -> Floats:
 def _gwet(left: Left) -> Floats:
     """Σ π(1 − π)/(C − 1): chance agreement on hard items; AC2 under a metric."""
     classes = np.float64(len(left.votes.labels))
-    nominal = replace(left.votes, similarity=None), replace(left.units, lost=replace(left.units.lost, similarity=None))
-    spread = 1 - _class_shares(Left(*nominal, shares=True))
+    units = replace(left.units, take=lambda: replace(left.units.lost, similarity=None))
+    spread = 1 - _class_shares(Left(replace(left.votes, similarity=None), units, shares=True))
     return np.asarray(spread * _mean_similarity(left.votes) * classes / (classes - 1))
 
 

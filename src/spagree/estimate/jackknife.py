@@ -6,9 +6,10 @@ steep the weights. Without an annotation, an item goes from n to n − 1 annotat
 and its other annotation is lost as well.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -28,7 +29,7 @@ class Units:
     """Units that can be left out, and what each takes with it.
 
     Row by row, ``items`` alike items of a unit go from ``n`` annotations to ``n_left``, and from ``agreeing`` ordered
-    pairs to ``agreeing_left``; ``lost`` is what each unit takes from the total of each label.
+    pairs to ``agreeing_left``.
     """
 
     unit: Ints
@@ -37,12 +38,15 @@ class Units:
     n_left: Ints
     agreeing: Floats
     agreeing_left: Floats
-    lost: LabelCounts
+    times: Floats
+    """How many units are alike."""
+    take: Callable[[], LabelCounts]
+    """Finds ``lost``, which SPA does not need."""
 
-    @property
-    def times(self) -> Floats:
-        """How many units are alike."""
-        return self.lost.items
+    @cached_property
+    def lost(self) -> LabelCounts:
+        """What each unit takes from the total of each label."""
+        return self.take()
 
     @property
     def items_lost(self) -> Floats:
@@ -134,8 +138,8 @@ def items(votes: LabelCounts, *, shares: bool = False) -> Units:
     alike = np.ones(len(votes.items)) if votes.cluster is None else np.where(votes.alone, 1.0, votes.items)
     unit = np.arange(len(votes.items)) if votes.cluster is None else votes.unit_of
     n, none = votes.n.astype(np.int64), np.zeros(len(votes.items))
-    lost = votes.by_unit(entries(votes, shares=shares))
-    return Units(unit, alike, n, none.astype(np.int64), votes.agreeing_pairs, none, lost)
+    lost = partial(votes.by_unit, entries(votes, shares=shares))
+    return Units(unit, alike, n, none.astype(np.int64), votes.agreeing_pairs, none, votes.unit_sizes, lost)
 
 
 def annotations(votes: LabelCounts, *, shares: bool = False) -> Units:
@@ -157,7 +161,7 @@ def annotators(codes: Coded, votes: LabelCounts, *, shares: bool = False) -> Uni
     entry, named = entry_of_each(votes), codes.annotator >= 0
     entry, who = entry[named], codes.annotator[named].astype(np.int64)
     item = votes.group[entry]
-    order = np.lexsort((entry, who, item))  # what one annotator gave an item leaves it together
+    order = np.argsort(item * len(codes.annotators) + who, kind="stable")  # one's annotations of an item leave together
     entry, who, item = entry[order], who[order], item[order]
     first, visit = run_starts(item, who, entry), run_starts(item, who)
     given = np.diff(first, append=len(entry)).astype(np.float64)
@@ -190,22 +194,25 @@ class _Rows:
         within = self._within(rows)
         agreeing = votes.agreeing_pairs[group]
         left = agreeing - 2 * (mine - taken) + (within - taken)
-        # What the labels of the item lose: of its own, and with them the others that no longer have a pair
+        lost = partial(self._lost, group, n, n - taken, unit, times, shares)
+        n, left_over = n.astype(np.int64), (n - taken).astype(np.int64)
+        return Units(unit, np.ones(rows), n, left_over, agreeing, left, times, lost)
+
+    def _lost(self, group: Ints, n: Floats, rest: Floats, unit: Ints, times: Floats, shares: bool) -> LabelCounts:
+        """What the labels of an item lose: of its own, and with two annotations the other that no longer has a pair."""
+        votes = self.votes
         sizes = np.bincount(votes.group, minlength=len(votes.items))
-        starts = np.cumsum(sizes) - sizes
-        each = np.repeat(np.arange(rows), sizes[group])
-        place = np.arange(len(each)) - np.repeat(np.cumsum(sizes[group]) - sizes[group], sizes[group])
-        entry = starts[group][each] + place
+        starts, ends = np.cumsum(sizes) - sizes, np.cumsum(sizes[group])
+        each = np.repeat(np.arange(len(group)), sizes[group])
+        entry = starts[group][each] + np.arange(len(each)) - np.repeat(ends - sizes[group], sizes[group])
         own = np.zeros(len(each))
-        own[(np.cumsum(sizes[group]) - sizes[group])[self.row] + self.entry - starts[self.group]] = self.given
-        rest, count = (n - taken)[each], votes.count[entry]
+        own[(ends - sizes[group])[self.row] + self.entry - starts[self.group]] = self.given
+        before, after, count = n[each], rest[each], votes.count[entry]
         if shares:
-            after = np.divide(count - own, rest, out=np.zeros(len(each)), where=rest > 0)
-            lost = count / n[each] - after
+            lost = count / before - np.divide(count - own, after, out=np.zeros(len(each)), where=after > 0)
         else:
-            lost = np.where(n[each] < 2, 0.0, np.where(rest < 2, count, own))
-        labels = _per_label(votes, unit[each], votes.label[entry], lost, times)
-        return Units(unit, np.ones(rows), n.astype(np.int64), (n - taken).astype(np.int64), agreeing, left, labels)
+            lost = np.where(before < 2, 0.0, np.where(after < 2, count, own))
+        return _per_label(votes, unit[each], votes.label[entry], lost, times)
 
     def _within(self, rows: int) -> Floats:
         """Σ s over ordered pairs of the annotations in a row, each with itself."""
