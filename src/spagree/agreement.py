@@ -19,6 +19,7 @@ from spagree.estimate import (
 from spagree.estimate.breakdown_values import BREAKDOWNS, Breakdowns
 from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.overlap import Overlap
+from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR
 from spagree.tally.engines import column_names, to_polars, write_table
 from spagree.understood import Caution, Understood
@@ -229,6 +230,7 @@ class Agreement:
         *,
         budget: int | None = None,
         require: float | None = None,
+        interval_for: str = "items",
     ) -> polars.DataFrame:
         """The annotations needed for an interval of value ± ``half_width``, with up to ``most`` annotations per item.
 
@@ -236,15 +238,15 @@ class Agreement:
         ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
         a half-width, the next smaller round ones. With ``budget``, the half-width that this many more annotations
         give; with ``require``, how many annotations until the interval lies above or below it, if agreement stays as
-        it is. ``half_width_low`` and ``half_width_high`` say how far off the plan may be. The interval is the one for
-        these annotators: that for other annotators takes more people.
+        it is. ``half_width_low`` and ``half_width_high`` say how far off the plan may be. With
+        ``interval_for="annotators"`` the interval also covers new annotators, and rows say how many people are needed.
 
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
         [('fresh', 4, 3568), ('new_items', 4, 2648)]
         """
-        return self.measurement.plan(most, half_width=half_width, budget=budget, require=require)
+        return self.measurement.plan(most, interval_for, half_width=half_width, budget=budget, require=require)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
         """Compare the annotations with an assignment (or its file): who did less, and does that look random?
@@ -260,7 +262,7 @@ class Agreement:
 
         frame = self.measurement.annotations
         if frame is None or ANNOTATOR not in column_names(frame):
-            raise UsageError("--assignment: the annotators are unknown; name their column with --annotator")
+            raise UsageError(f"{opt.assignment}: the annotators are unknown; name their column with {opt.annotator}")
         if isinstance(assignment, str | os.PathLike):
             return check_returned(read_assignment(assignment), annotated_pairs(frame))
         return check_returned(assignment.frame().rows(), annotated_pairs(frame))

@@ -21,6 +21,7 @@ from spagree.estimate.findings import caution_missing
 from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, check_interval_for
 from spagree.keywords import keywords
+from spagree.messages import opt
 from spagree.options import Estimating, Reading, non_default, shows, split
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations
@@ -182,7 +183,7 @@ def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement |
     estimation, reading = _Estimation(**estimating), Reading(**chosen)
     policies(reading)
     if ready(source) is not None:
-        raise UsageError("a tally holds one question; measure it without --all-questions")
+        raise UsageError(f"a tally holds one question; measure it without {opt.all_questions}")
     for question, answers in read_all(source, **chosen).items():
         try:
             yield question, estimation.agreement(answers, reading, source)
@@ -199,7 +200,9 @@ class _Estimation(Estimating):
         super().__init__(**options)
         check_interval_for(self.interval_for)
         if self.interval_for == ANNOTATORS and self.bootstrap is not None:
-            raise UsageError("--bootstrap resamples items only; leave it out with --interval-for annotators")
+            raise UsageError(
+                f"{opt.bootstrap} resamples items only; leave it out with {opt.interval_for('annotators')}"
+            )
         check_scheme(self.weights)
         check_level(self.level)
         self.resample()

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from spagree.messages import BEGIN, in_python, typed
+
 if TYPE_CHECKING:
     from spagree.options import Kind, Option
 
@@ -52,6 +54,8 @@ def spelled(message: str) -> str:
     ...     spelled("say --item 'doc id' or --normalize (normalize=True)")
     "say --item 'doc id' or --normalize"
     """
+    if BEGIN in message:
+        message = typed(message) if _on_command_line.get() else in_python(message)
     if _on_command_line.get():
         return _TYPED.sub(lambda typed: typed.group().removesuffix(typed["both"] or ""), message)
     written, end = "", 0
@@ -64,11 +68,11 @@ def spelled(message: str) -> str:
 def _runs(message: str) -> Iterator[list[re.Match[str]]]:
     """The options in a message; options with only a blank between them form one run."""
     run: list[re.Match[str]] = []
-    for typed in _TYPED.finditer(message):
-        if run and (message[run[-1].end() : typed.start()] != " " or run[-1]["value"] in _NO_VALUES):
+    for match in _TYPED.finditer(message):
+        if run and (message[run[-1].end() : match.start()] != " " or run[-1]["value"] in _NO_VALUES):
             yield run
             run = []
-        run.append(typed)
+        run.append(match)
     if run:
         yield run
 

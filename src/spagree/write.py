@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from spagree.errors import FileError, UsageError
+from spagree.messages import opt
 
 if TYPE_CHECKING:
     import polars
@@ -89,7 +90,7 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
 
 def exists_already(path: str | os.PathLike[str]) -> FileError:
     """The error for a result that would replace a file."""
-    return FileError(f"{path}: exists already; use --force (force=True) to replace it")
+    return FileError(f"{path}: exists already; use {opt.force} to replace it")
 
 
 def _put(beside: Path, target: Path, *, force: bool) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import FileError
+from spagree.messages import opt
 from spagree.present.charts.save import save
 from spagree.studies.datasets import LabelSet, other_sets, paper_sets
 from spagree.studies.rounds import (
@@ -88,7 +89,7 @@ class Study:
         try:
             self.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(f"{self.out}: cannot be created ({error.strerror}); choose another --out") from error
+            raise FileError(f"{self.out}: cannot be created ({error.strerror}); choose another {opt.out}") from error
         return self.out
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.grouping import LARGEST_KEY, Codes, by_hash, counted, run_starts
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, code_values
 from spagree.tally.engines import column_names, columns, in_codes, to_polars
 from spagree.tally.tally import text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNKNOWN = -1
-NO_ANNOTATORS = "the annotators are unknown; name their column with --annotator (annotator=)"
+NO_ANNOTATORS = f"the annotators are unknown; name their column with {opt.annotator}"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from spagree import progress
 from spagree.errors import DataError, FileError
 from spagree.grouping import LARGEST_KEY, AnyInts, Ints, run_starts
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.annotations import (
     ANNOTATOR,
     CLUSTER,
@@ -496,7 +497,7 @@ OPTIONS = {CLUSTER: "--cluster", GROUP: "--by"}
 REMEDIES = {
     CLUSTER: "correct the column, or name another",
     GROUP: "if the column says who annotated, the breakdowns annotators and pairs show each of them; if it groups "
-    "annotators, name who annotated with --annotator",
+    f"annotators, name who annotated with {opt.annotator}",
 }
 SHOWN = 3
 
@@ -583,7 +584,7 @@ def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
     varying = annotators.filter(has_several(GROUP)).select(ANNOTATOR, GROUP, f"{GROUP}_last").sort(ANNOTATOR).head(1)
     for who, first, last in rows(varying):
         raise DataError(
-            f"--by {shown(named[GROUP])}: it varies within items and within annotators (annotator {shown(text(who))} "
+            f"{opt.by(named[GROUP])}: it varies within items and within annotators (annotator {shown(text(who))} "
             f"has {_both(first, last)}); name a column that belongs to items, such as a language, or to annotators, "
             "such as their experience"
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from spagree.errors import FileError, UsageError
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.annotations import ITEM, LABEL, ROW, is_missing
 from spagree.read.files.hash_codes import CODED_KINDS
 from spagree.read.files.hash_codes import sampled_items as sampled_by_hash
@@ -76,7 +77,9 @@ class Engine:
 
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:  # noqa: ARG002
         """One row per key: its distinct labels joined in order, and the first value of the other columns."""
-        raise UsageError(f"--duplicates set: {frame.implementation.value} cannot join labels; use polars or duckdb")
+        raise UsageError(
+            f"{opt.duplicates('set')}: {frame.implementation.value} cannot join labels; use polars or duckdb"
+        )
 
     def in_codes(self, frame: Frame, columns: Sequence[str]) -> tuple[Frame, dict[str, list[str]]]:  # noqa: ARG002
         """Columns of texts as indices into their sorted names, and these names; unchanged where that gains nothing."""

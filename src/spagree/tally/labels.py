@@ -11,6 +11,7 @@ from typing import Any
 
 from spagree.errors import DataError, UsageError, count
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, TIME
 from spagree.tally.engines import column_names, engine_of, replaced, rows, sampled_items
 from spagree.tally.tally import Tally, text
@@ -84,7 +85,7 @@ def _message(names: Iterable[Any], what: str) -> str | None:
     shown = _listed([group[:SHOWN_SPELLINGS] for group in groups])
     return (
         f"{what}s that differ only in spelling are counted as different {what}s: {shown}. "
-        "If they mean the same, use --normalize (normalize=True), or clean them first."
+        f"If they mean the same, use {opt.normalize}, or clean them first."
     )
 
 
@@ -239,7 +240,7 @@ def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[
             names = rows(frame.select(column).unique(subset=[column]).head(MOST_RESPELLED + 1))
             if len(names) > MOST_RESPELLED:
                 raise UsageError(
-                    f"more than {MOST_RESPELLED:,} {column}s to respell; clean them first, without --normalize"
+                    f"more than {MOST_RESPELLED:,} {column}s to respell; clean them first, without {opt.normalize}"
                 )
             respelled = replaced(respelled, column, _changes([value for (value,) in names if value is not None]))
     if COUNT not in column_names(frame):
@@ -378,14 +379,14 @@ def split_labels(
     if chosen is None:
         return frame, ()
     if not chosen:
-        raise UsageError("--separator is empty; say what separates the options, for example --separator ';'")
+        raise UsageError(f"{opt.separator} is empty; say what separates the options, for example {opt.separator(';')}")
     texts = [text(label) for label in labels]
     if separator is not None and not options and not any(len(set(options_of(label, chosen))) > 1 for label in texts):
-        raise DataError(f"--separator {separator!r}: no label holds two options; leave it out, or name another")
+        raise DataError(f"{opt.separator(separator)}: no label holds two options; leave it out, or name another")
     changes = {label: new for label in texts if (new := set_label(options_of(label, chosen))) != label}
     caution = Caution(
         "separator",
-        f"labels were split at {chosen!r} into sets of options; if that is wrong, name another with --separator",
+        f"labels were split at {chosen!r} into sets of options; if that is wrong, name another with {opt.separator}",
     )
     return replaced(frame, LABEL, changes), (caution,) if separator is None and chosen != BAR else ()
 
@@ -401,14 +402,14 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     are = "is another" if orders == 1 else "are others"
     written = f" ({orders:,} of them {are} in a different order)" if orders else ""
     is_list = example[0] in BRACKETS and example.endswith(BRACKETS[example[0]])
-    split = "" if is_list else f" --separator {separator!r}"
+    split = "" if is_list else f" {opt.separator(separator)}"
     message = (
         f"labels look like sets of options (such as {example!r}), and are compared whole{written}. To give credit for "
-        f"shared options: --metric jaccard{split}"
+        f"shared options: {opt.metric('jaccard')}{split}"
     )
-    message += f"; to ignore their order: --separator {separator!r}" if orders or not is_list else ""
+    message += f"; to ignore their order: {opt.separator(separator)}" if orders or not is_list else ""
     is_json = is_list and example.startswith('["')
-    message += "; in the export of a tool, --multi options asks yes or no about each option" if is_json else ""
+    message += f"; in the export of a tool, {opt.multi('options')} asks yes or no about each option" if is_json else ""
     return (Caution("label_sets", message),)
 
 
@@ -429,7 +430,7 @@ def keep_each(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         placed.collect_schema()
     except NotImplementedError as error:
         raise UsageError(
-            f"--duplicates keep: {named.implementation} cannot number rows; use polars or duckdb"
+            f"{opt.duplicates('keep')}: {named.implementation} cannot number rows; use polars or duckdb"
         ) from error
     anonymous = nw.when(nw.col("place") == 1).then(nw.col(ANNOTATOR)).alias(ANNOTATOR)
     return placed.with_columns(anonymous).select(column_names(named))

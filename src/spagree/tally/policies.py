@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from spagree import progress
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
 from spagree.tally.engines import column_names, engine_of, repeat_candidates, row_count, rows
@@ -184,13 +185,15 @@ def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: I
     if policy == "error":  # they have the same label: which one stays affects only its time
         return order
     if not order:
-        raise UsageError(f"--duplicates {policy} needs an order, and this source has none: name a time column (--time)")
+        raise UsageError(
+            f"{opt.duplicates(policy)} needs an order, and this source has none: name a time column ({opt.time})"
+        )
     if TIME in order:
-        _refuse_unknown_times(named, f"--duplicates {policy}")
+        _refuse_unknown_times(named, f"{opt.duplicates(policy)}")
         return order
     # Row order must not silently replace a time column that this engine cannot use.
     for ignored in (caution.message for caution in cautions if caution.code == "time_ignored"):
-        raise UsageError(f"--duplicates {policy} needs an order, and {ignored}; name it with --time (time=)")
+        raise UsageError(f"{opt.duplicates(policy)} needs an order, and {ignored}; name it with {opt.time}")
     return order
 
 
@@ -233,8 +236,8 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
     problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations.understood.source)
     remedy = annotations.understood.apart or (
-        "choose one with --duplicates first or --duplicates last (set combines them, keep counts each), or check that "
-        "item, annotator and label are the right columns"
+        f"choose one with {opt.duplicates('first')} or {opt.duplicates('last')} (set combines them, keep counts each), "
+        "or check that item, annotator and label are the right columns"
     )
     message = f"{'once' if total == 1 else f'{total:,} times'} an annotator gave one item different labels; {remedy}"
     return DuplicateError(message, problems, total)
@@ -270,8 +273,8 @@ def _keep_first(clean: Clean, k: int) -> Clean:
     """The first k annotations of each item: unbiased even if the labels decided how many there are."""
     names = column_names(clean.frame)
     if TIME not in names:
-        raise UsageError(f"--first {k} needs the time of each annotation; name its column with --time (time=)")
-    _refuse_unknown_times(clean.frame, f"--first {k}")
+        raise UsageError(f"{opt.first(k)} needs the time of each annotation; name its column with {opt.time}")
+    _refuse_unknown_times(clean.frame, f"{opt.first(k)}")
     ties = [ROW] if ROW in names else [name for name in (ANNOTATOR, LABEL) if name in names]
     place = nw.col(LABEL).cum_count().over(ITEM, order_by=[TIME, *ties]).alias("place")
     try:
@@ -279,6 +282,6 @@ def _keep_first(clean: Clean, k: int) -> Clean:
         late = row_count(placed.filter(nw.col("place") > k))
     except NotImplementedError as error:
         engine = clean.frame.implementation
-        raise UsageError(f"--first {k}: {engine} cannot number rows within an item; use polars or duckdb") from error
+        raise UsageError(f"{opt.first(k)}: {engine} cannot number rows within an item; use polars or duckdb") from error
     kept = placed.filter(nw.col("place") <= k).select(names)
     return clean.without(f"{AFTER_FIRST}{k}", late, kept)

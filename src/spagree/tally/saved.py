@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError, UsageError
+from spagree.messages import opt
 from spagree.read.databases import addresses
 from spagree.read.files.paths import File, refuse_equal
 from spagree.tally.items import ItemCounts
@@ -99,7 +100,8 @@ def load_all(paths: Sequence[str | Path]) -> Tally | ItemCounts:
         if twin is not None:
             raise DataError(
                 f"{twin} and {path} hold the same counts of the same items, which would count twice; name one of "
-                "them. If other people gave the very same labels, count the parts with --annotator to tell them apart"
+                "them. If other people gave the very same labels, count the parts with "
+                f"{opt.annotator} to tell them apart"
             )
     return merge(parts)
 

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from spagree.errors import DataError, UsageError, count
+from spagree.messages import opt
 
 Pattern = tuple[tuple[str, int], ...]
 """The labels of an item and how often each was given, sorted by label."""
@@ -236,7 +237,9 @@ class Tally:
             return self.grouped + other.grouped
         grouped = self.grouped or other.grouped
         if grouped is not None and self.cells and other.cells:
-            raise UsageError("some parts were counted with --cluster or --by, others without; count all the same way")
+            raise UsageError(
+                f"some parts were counted with {opt.cluster} or {opt.by}, others without; count all the same way"
+            )
         return grouped
 
     @property

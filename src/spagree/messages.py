@@ -1,0 +1,124 @@
+"""Options in messages: marked where a message is written, spelled for its reader where it is shown.
+
+    f"name the column with {opt.label}, or say {opt.format('wide')} {opt.item(names)}"
+
+reads --label, --format wide and --item 'doc id' on the command line, and label=, format="wide" and item="doc id" in
+Python. The marks are characters that no text can hold, so what the user wrote is never taken for an option.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from shlex import quote
+from typing import Any
+
+BEGIN, BETWEEN, END = "\udbfd", "\udbfe", "\udbff"  # halves of private characters: no encoding can write them
+ELSEWHERE = {"all_questions": "measure_all()", "force": "force=True"}  # what else options are in Python
+
+
+class _Options:
+    """``opt.label`` is an option; ``opt.label("a")`` gives it a value, and ``opt.label(["a", "b"])`` several."""
+
+    def __getattr__(self, name: str) -> _Marked:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Marked(f"{BEGIN}{name}{END}")
+
+
+class _Marked(str):
+    """An option, which may be given values."""
+
+    __slots__ = ()
+
+    def __call__(self, values: object) -> str:
+        many = [values] if isinstance(values, str) or not isinstance(values, list | tuple) else values
+        return f"{self[:-1]}{BETWEEN}{BETWEEN.join(str(value) for value in many)}{END}"
+
+
+opt: Any = _Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option in a message, with the values that the message gives it."""
+
+    name: str
+    values: tuple[str, ...] = ()
+
+    def typed(self) -> str:
+        """As it is typed on the command line: words as they are, everything else quoted for the shell.
+
+        >>> print(Option("item", ("doc id", "it's")).typed(), Option("format", ("wide",)).typed())
+        --item 'doc id' --item 'it'"'"'s' --format wide
+        """
+        flag = f"--{self.name.replace('_', '-')}"
+        return " ".join(f"{flag} {quote(value)}" for value in self.values) if self.values else flag
+
+    def in_python(self) -> str:
+        """As a keyword argument, or as it is typed where Python has none.
+
+        >>> Option("first", ("2",)).in_python(), Option("no_header").in_python(), Option("token_file").in_python()
+        ('first=2', 'header=False', '--token-file')
+        >>> Option("order", ("low,high",)).in_python(), Option("item", ("a", "b")).in_python()
+        ('order=["low", "high"]', 'item=["a", "b"]')
+        """
+        from spagree.options import Estimating, Kind, Reading, declared
+
+        name = self.name.removeprefix("no_")
+        option = {**declared(Reading), **declared(Estimating)}.get(name)
+        if option is None:
+            return ELSEWHERE.get(self.name) or self.typed()
+        if option.kind is Kind.FLAG:
+            return f"{name}={not self.name.startswith('no_')}"
+        numbers = option.kind in (Kind.WHOLE, Kind.REAL)
+        many = self.values[0].split(",") if option.kind is Kind.LISTED and self.values else self.values
+        written = [value if numbers else json.dumps(value, ensure_ascii=False) for value in many]
+        is_list = len(written) > 1 or (option.kind is Kind.LISTED and bool(written))
+        return f"{name}=[{', '.join(written)}]" if is_list else f"{name}={''.join(written)}"
+
+
+def typed(message: str) -> str:
+    """A message for the command line.
+
+    >>> typed(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
+    "name it with --label, or say --format wide --item 'doc id' --item no"
+    """
+    return "".join(part if isinstance(part, str) else part.typed() for part in parts(message))
+
+
+def in_python(message: str) -> str:
+    """A message for callers in Python; options with only a blank between them are arguments, with a comma.
+
+    >>> in_python(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
+    'name it with label=, or say format="wide", item=["doc id", "no"]'
+    """
+    if BEGIN not in message:
+        return message
+    written, run = "", []
+    for part in (*parts(message), ""):
+        if isinstance(part, Option):
+            run.append(part)
+        elif part != " " or not run:
+            written += ", ".join(option.in_python() for option in _together(run)) + part
+            run = []
+    return written
+
+
+def _together(options: list[Option]) -> Iterator[Option]:
+    """A repeated option is one argument with a list."""
+    for name, same in groupby(options, key=lambda option: option.name):
+        yield Option(name, tuple(value for option in same for value in option.values))
+
+
+def parts(message: str) -> Iterator[str | Option]:
+    """The text of a message and its options, in turn."""
+    text, *marked = message.split(BEGIN)
+    yield text
+    for piece in marked:
+        inside, _, text = piece.partition(END)
+        name, *values = inside.split(BETWEEN)
+        yield Option(name, tuple(values))
+        yield text
