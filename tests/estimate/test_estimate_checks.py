@@ -254,7 +254,7 @@ def test_fewer_than_four_annotators_say_nothing_about_others(people: str, word: 
         assert (figure["interval_for"], figure["low"]) == ("items", figure["intervals"]["items"]["low"])
     forced = spagree.measure(rows, interval_for="annotators").spa
     assert (forced.value, forced.low, forced.undefined) == (found["spa"]["value"], None, why)
-    four = spagree.measure([*rows, *((i, "d", "x") for i in range(12))]).spa
+    four = spagree.measure([*rows, *((i, who, "x") for i in range(12) for who in "cde"[len(people) - 2 :])]).spa
     assert four.interval_for == "annotators" and four.low is not None
 
 

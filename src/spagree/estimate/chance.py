@@ -309,10 +309,17 @@ class _Coefficient:
             [[value], [stderr], [room], [most], [size], [min(size, people - 1)]]
         )
         low, high = _ends(kappa_limits(point, error, span, differ, number, self.level, freedom))
-        if value <= 0:
+        if value <= 0 or not self._agree_on_a_rare_label:
             annotations = self.votes.pairable().per_label(self.votes.pairable().count)
             low = min(low, float(below_chance(total(annotations) - float(annotations.max()), total(annotations))))
         return Interval(stderr, low, high)
+
+    @cached_property
+    def _agree_on_a_rare_label(self) -> bool:
+        """Whether two annotations of an item agree on any label but the commonest: the evidence against chance."""
+        votes = self.votes.pairable()
+        rare = votes.label != int(votes.per_label(votes.count).argmax())
+        return bool((votes.agreeing[rare] > 0).any())
 
     def _linearised_variance(self) -> float:
         """Of the ratio, for when the jackknife leaves only one class."""

@@ -152,7 +152,7 @@ def find(
     )
     name, order = (metric.name, metric.order) if metric else (NOMINAL, ())
     near = near_chance(tally, corrected["krippendorff_alpha"])
-    warnings = (*near, *cautions(tally, schemes, test, chosen, name))
+    warnings = (*cautions(tally, schemes, test, chosen, name), *near)
     all_weights = {**weighed, chosen.scheme: chosen}
     return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name, order, teams)
 
