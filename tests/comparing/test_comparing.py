@@ -224,7 +224,7 @@ def test_other_models_are_left_out_of_the_people() -> None:
     found = spagree.compare([*A, *humans, *models], model="gpt-4o")
     alone = spagree.compare([*A, *humans, *models[::4]], model="gpt-4o")
     assert found.to_dict() == alone.to_dict() and found.models["gpt-4o"].humans_count == 9
-    left_out, decisions, *_ = found.warnings
+    decisions, left_out, *_ = found.warnings
     assert left_out.code == "other_models_left_out" and decisions.code == "not_a_person"
     assert left_out.message.startswith("'claude-3', 'llama-3-8b', 'openai/gpt-5': by the name models too")
     assert decisions.message.startswith("'gold'")

@@ -89,10 +89,10 @@ def test_the_variance_is_what_leaving_out_gives_however_steep_the_weights(seed: 
         {unit: variance([values[figure] for values in ways]) for unit, ways in moved.items()} for figure in (0, 1)
     ]
     both = Both(Others.of(coded(rows), None, None), np.array([[run[item] for item in range(14)]]), by_n).spreads()
-    for figure, name in enumerate(("with_model", "difference")):
+    for figure in (0, 1):
         items, crowd, single = (spread[figure][unit] for unit in ("items", "people", "single"))
-        assert getattr(both[ITEMS], name) == pytest.approx(float(items), rel=1e-9)
-        assert getattr(both[ANNOTATORS], name) == pytest.approx(float(max(items, items + crowd - single)), rel=1e-9)
+        assert both[ITEMS].variances[figure] == pytest.approx(float(items), rel=1e-9)
+        assert both[ANNOTATORS].variances[figure] == pytest.approx(float(max(items, items + crowd - single)), rel=1e-9)
 
 
 def test_delta_by_hand() -> None:

@@ -1,7 +1,7 @@
 """compare(): measure several data sets, or people and a model, and say which agree more.
 
 results.py holds what it gives back. rounds.py compares agreements, whose annotations sides.py prepares; models.py
-separates models from people, and model_labels.py reads a model's own file.
+separates models from people.
 """
 
 from __future__ import annotations

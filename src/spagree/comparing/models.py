@@ -1,10 +1,15 @@
-"""Models among people: who is which, then each model compared with the people."""
+"""Models among people: who is which, then each model compared with the people.
+
+A model is an annotator in the source, or has a source of its own: read as the people's is where that fits, spelled as
+theirs is, one table per run.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,18 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.agreement import Agreement
-from spagree.comparing.model_labels import runs_in
 from spagree.comparing.results import ModelComparison
-from spagree.comparing.sides import annotation_rows, estimating, similarity_of
-from spagree.errors import DataError, UsageError, count
+from spagree.comparing.sides import annotation_rows, as_text, estimating, similarity_of
+from spagree.counting import policies
+from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
 from spagree.estimate.cautions import is_named_like_a_model
 from spagree.estimate.models import ModelFindings, among_people
-from spagree.estimate.similarity import NOMINAL
+from spagree.estimate.similarity import NOMINAL, SET_METRICS
 from spagree.estimate.uncertainty import AUTO
+from spagree.late import nw
 from spagree.measuring import measure
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
+from spagree.options import TOOLS, Reading, declared, split
+from spagree.read import read
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.tally.coded import UNKNOWN, in_order, places
-from spagree.tally.labels import canonical, caution_variants
+from spagree.tally.engines import column_names, to_polars
+from spagree.tally.labels import BAR, canonical, caution_variants, options_of
+from spagree.tally.policies import Clean, respelled
 from spagree.understood import Caution
 
 if TYPE_CHECKING:
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 20  # annotators in a message
 SHOWN_LABELS = 3
+WIDE = "wide"
 
 
 def compare_models(
@@ -72,10 +83,8 @@ def compare_models(
     labels = {label for tables in ([people], *runs.values()) for table in tables for label in table[LABEL]}
     noticed = [caution for caution in measured.noticed if caution.code != "label_variants"]
     noticed += [caution for caution in humans.warnings if caution.code == "not_a_person"]
-    alone = [caution for name in runs for caution in _caution_alone(name, people, runs[name], humans)]
-    constant = [caution for found in findings.values() for caution in _caution_constant(found)]
-    warnings = *_caution_others(others), *noticed, *caution_variants(labels), *alone, *constant
-    return ModelComparison(findings, warnings)
+    found = _cautions(findings, runs, people, others, is_nominal=humans.measurement.metric.rule == NOMINAL)
+    return ModelComparison(findings, (*noticed, *caution_variants(labels), *found))
 
 
 def _matching(name: str, annotators: Sequence[str]) -> list[str]:
@@ -86,26 +95,85 @@ def _matching(name: str, annotators: Sequence[str]) -> list[str]:
 def _runs(
     name: str, source: Any, whole: polars.DataFrame, people: polars.DataFrame, options: Mapping[str, Any]
 ) -> list[polars.DataFrame]:
-    """The labels of a model, one table per run: annotators of the source, or a source of its own."""
+    """The labels of a model, one table per run: of annotators in the source, or in a source of its own.
+
+    There its annotators are runs, or else the rows that label an item again.
+    """
     import polars
 
-    if source is not None:
-        return runs_in(name, source, people, options)
-    annotators = whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
-    matching = _matching(name, annotators)
-    if matching:
-        return [whole.filter(polars.col(ANNOTATOR) == annotator) for annotator in matching]
-    if Path(name).exists():
-        return runs_in(name, name, people, options)
+    if source is None:
+        annotators = whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
+        matching = _matching(name, annotators)
+        if matching:
+            return [whole.filter(polars.col(ANNOTATOR) == annotator) for annotator in matching]
+        if not Path(name).exists():
+            raise _unknown_model(name, annotators)
+    rows = as_text(to_polars(_read(name, name if source is None else source, split(options)[0])))
+    rows = _respelled(rows.drop_nulls([ITEM, LABEL]), people, options)
+    if rows.is_empty():
+        raise DataError(f"model {name}: no row has an item and a label; check its columns")
+    if rows[ANNOTATOR].null_count():
+        occurrence = polars.col(LABEL).cum_count().over(ITEM).cast(polars.String)
+        rows = rows.with_columns(occurrence.alias(ANNOTATOR))
+    return [part for _, part in sorted(rows.partition_by(ANNOTATOR, as_dict=True).items())]
+
+
+def _unknown_model(name: str, annotators: Sequence[str]) -> UsageError:
     if not annotators:
-        raise UsageError(
+        return UsageError(
             f"model {name!r}: the annotators of the source are unknown; name their column with --annotator"
         )
-    rest = len(annotators) - MOST_SHOWN
-    shown = [*annotators[:MOST_SHOWN], *([f"… {rest:,} more"] if rest > 0 else [])]
     near = difflib.get_close_matches(name, annotators, n=1)
     hint = f"did you mean {near[0]!r}? Annotators" if near else "annotators"
-    raise UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {', '.join(shown)}")
+    return UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {_listed(annotators)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*names[:MOST_SHOWN], *([f"… {len(names) - MOST_SHOWN:,} more"] if names[MOST_SHOWN:] else [])])
+
+
+def _read(name: str, source: Any, reading: Mapping[str, Any]) -> nw.LazyFrame[Any]:
+    """A model's labels, read with the options for the people's data if they fit, otherwise as a table of their own."""
+    refused: list[SpagreeError] = []
+    for options in _ways(reading):
+        try:
+            frame = read(source, **options).frame
+        except FileError:
+            raise
+        except SpagreeError as error:
+            refused.append(error)
+            continue
+        names = column_names(frame)
+        if COUNT in names:
+            raise DataError(f"model {name}: a table of counts does not say which label it gave; write item, label")
+        return frame.select([name for name in (ITEM, ANNOTATOR, LABEL) if name in names])
+    alone = refused[2]
+    if isinstance(alone, ColumnError):
+        first = str(alone).splitlines()[0]
+        raise ColumnError(f"model {first}; call its columns item and label, or as they are called in the people's file")
+    raise alone
+
+
+def _ways(reading: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The options to read a model's source with: its export like theirs, their columns, none of them, their layout."""
+    always = {name: reading[name] for name in ("missing",) if reading.get(name)}
+    columns = {name: reading[name] for name in (ITEM, LABEL) if reading.get(name) is not None}
+    of_tools = {name for name, option in declared(Reading).items() if option.group == TOOLS} | {"question"}
+    yield always | columns | {name: value for name, value in reading.items() if name in of_tools}
+    yield always | columns
+    yield always
+    if reading.get("format") == WIDE:
+        yield always | {"format": WIDE} | {name: value for name, value in columns.items() if name == ITEM}
+
+
+def _respelled(rows: polars.DataFrame, people: polars.DataFrame, options: Mapping[str, Any]) -> polars.DataFrame:
+    """Labels and names as the policies spell those of the people."""
+    reading, estimating = split(options)
+    how = replace(policies(Reading(**reading)), of_sets=estimating.get("metric") in SET_METRICS)
+    human_options = {option for label in people[LABEL].unique() for option in (label, *options_of(label, BAR))}
+    labels = dict(rows[LABEL].value_counts().iter_rows())
+    clean, _ = respelled(Clean(nw.from_native(rows.lazy()), {}), labels, how, human_options)
+    return to_polars(clean.frame)
 
 
 def _findings(
@@ -132,6 +200,8 @@ def _findings(
     codes = in_order(item, label, annotator, labels, names)
     answers = np.full((len(runs), len(distinct[ITEM])), UNKNOWN, dtype=np.int64)
     for row, run in zip(answers, runs, strict=True):
+        if run[ITEM].is_duplicated().any():
+            raise DataError(f"model {name}: one run labels an item twice; give each run a different name")
         row[codes_of(run, ITEM)] = codes_of(run, LABEL)
     return among_people(
         name,
@@ -146,49 +216,40 @@ def _findings(
     )
 
 
-def _caution_others(names: Sequence[str]) -> tuple[Caution, ...]:
-    """Say which other annotators were not counted as people."""
-    if not names:
-        return ()
-    rest = f" and {len(names) - MOST_SHOWN:,} more" if len(names) > MOST_SHOWN else ""
-    shown = f"{', '.join(map(repr, names[:MOST_SHOWN]))}{rest}"
-    message = (
-        f"{shown}: by the name models too, so left out of the people; to compare one with people: --model "
-        f"{names[0]!r}. If it is a person, give them another name"
-    )
-    return (Caution("other_models_left_out", message),)
+def _cautions(
+    findings: Mapping[str, ModelFindings],
+    runs: Mapping[str, Sequence[polars.DataFrame]],
+    people: polars.DataFrame,
+    others: Sequence[str],
+    *,
+    is_nominal: bool,
+) -> Iterator[Caution]:
+    """Models that were not counted as people, labels that can agree with nobody, and models that give one label only.
 
-
-def _caution_constant(found: ModelFindings) -> tuple[Caution, ...]:
-    """Warn about a model that gives one label only: where that label is common, people agree with it often."""
-    if len(found.labels) != 1:
-        return ()
-    (label,) = found.labels
-    message = (
-        f"{found.name} gave one label only, {label!r}: it tells no item from another, however often people agree with "
-        "it; see how it does on the other classes"
-    )
-    return (Caution("model_of_one_label", message),)
-
-
-def _caution_alone(
-    name: str, people: polars.DataFrame, runs: Sequence[polars.DataFrame], humans: Agreement
-) -> tuple[Caution, ...]:
-    """Warn about labels that only the model gives, such as refusals to answer: they can agree with nobody.
-
-    Variants of people's spelling have a warning of their own; other metrics than equality give credit to such labels.
+    Variants of people's spelling have a warning of their own; other metrics than equality give credit to other labels.
     """
-    if humans.measurement.metric.rule != NOMINAL:
-        return ()
+    if others:
+        yield Caution(
+            "other_models_left_out",
+            f"{_listed([*map(repr, others)])}: by the name models too, so left out of the people; to compare one with "
+            f"people: --model {others[0]!r}. If it is a person, give them another name",
+        )
     human_labels = {canonical(label) for label in people[LABEL].unique()}
-    model_only = Counter(label for run in runs for label in run[LABEL] if canonical(label) not in human_labels)
-    if not model_only:
-        return ()
-    often = model_only.most_common(SHOWN_LABELS)
-    shown = ", ".join(f"{label!r} ×{times:,}" for label, times in often)
-    more = f" and {count(len(model_only) - SHOWN_LABELS, 'more label')}" if len(model_only) > SHOWN_LABELS else ""
-    message = (
-        f"{name} gave labels that no person gave, which count as disagreement: {shown}{more}. If they mean that it did "
-        f"not answer, leave them out with --missing {often[0][0]!r}"
-    )
-    return (Caution("labels_of_model_only", message),)
+    for name, tables in runs.items():
+        given = (label for table in tables for label in table[LABEL])
+        own = Counter(label for label in given if is_nominal and canonical(label) not in human_labels)
+        if own:
+            often = own.most_common(SHOWN_LABELS)
+            shown = ", ".join(f"{label!r} ×{times:,}" for label, times in often)
+            more = f" and {count(len(own) - SHOWN_LABELS, 'more label')}" if len(own) > SHOWN_LABELS else ""
+            yield Caution(
+                "labels_of_model_only",
+                f"{name} gave labels that no person gave, which count as disagreement: {shown}{more}. If they mean "
+                f"that it did not answer, leave them out with --missing {often[0][0]!r}",
+            )
+        if len(findings[name].labels) == 1:
+            yield Caution(
+                "model_of_one_label",
+                f"{name} gave one label only, {next(iter(findings[name].labels))!r}: it tells no item from another, "
+                "however often people agree with it; see how it does on the other classes",
+            )

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import inf, isnan, sqrt
-from typing import Literal
+from math import hypot, inf, sqrt
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.intervals import deviations, effective_number, f_tail, two_sided, wilson_each
+from spagree.estimate.intervals import deviations, effective_number, f_tail, two_sided
 from spagree.estimate.item_groups import exact_mean, relative_weights, total
 from spagree.estimate.jackknife import Sizes, Units
 from spagree.estimate.label_counts import LabelCounts, add_up, groups_of_votes, votes_in_codes
@@ -169,19 +169,12 @@ def among_people(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The variances of agreement with the model and of Δ, and the equal items and annotators they rest on."""
+class Spread(NamedTuple):
+    """The variances of agreement with the model and of Δ, how many equal items they rest on, degrees of freedom."""
 
-    with_model: float
-    difference: float
+    variances: Floats
     items: float
-    annotators: float = inf
-
-    @property
-    def freedom(self) -> float:
-        """The degrees of freedom: those of items or annotators, whichever are fewer."""
-        return min(self.items, self.annotators) - 1
+    freedom: float
 
 
 @dataclass(frozen=True)
@@ -232,28 +225,25 @@ class Both:
             return dict.fromkeys(POPULATIONS, ONE_SHARED)
         equal = effective_number(relative_weights(self.by_n, votes.n))
         items = _variances(self.without(jackknife.items(votes), every, self.matched))
+        found: dict[str, Spread | str] = {ITEMS: Spread(items, equal, equal - 1)}
         if others.why_not is not None:
-            return {ITEMS: _spread(items, equal), ANNOTATORS: others.why_not}
-        wider, fewer = items, inf
+            return found | {ANNOTATORS: others.why_not}
+        busy = others.shared > 0
+        fewest = min(equal, effective_number(others.shared))
         if others.teams is not None:  # people of different teams never met: teams take the place of items
             teams = jackknife.items(replace(votes, cluster=others.teams))
-            wider = np.maximum(items, _variances(self.without(teams, every, self.matched)))
-            fewer = others.team_count
+            items = np.maximum(items, _variances(self.without(teams, every, self.matched)))
+            fewest = min(fewest, others.team_count)
         match = self.match[jackknife.entry_of_each(votes)]
-        first, visit = numbered(codes.item.astype(np.int64), codes.annotator.astype(np.int64))
+        visits, visit = numbered(codes.item.astype(np.int64), codes.annotator.astype(np.int64))
         people = jackknife.annotators(codes, votes)
-        without = self.without(people, codes.item[first], sums(visit, match, len(first)))
-        busy = others.shared > 0
+        without = self.without(people, codes.item[visits], sums(visit, match, len(visits)))
         annotators = _variances([values[busy] for values in without])
         if not np.isfinite(annotators).all():
-            return {ITEMS: _spread(items, equal), ANNOTATORS: ONE_NEEDED}
+            return found | {ANNOTATORS: ONE_NEEDED}
         single = jackknife.annotations(votes)
         noise = _variances(self.without(single, votes.group, self.match), single.times)
-        both = np.maximum(wider, wider + annotators - np.nan_to_num(noise))
-        return {
-            ITEMS: _spread(items, equal),
-            ANNOTATORS: _spread(both, equal, min(fewer, effective_number(others.shared[busy]))),
-        }
+        return found | {ANNOTATORS: Spread(np.maximum(items, items + annotators - noise), equal, fewest - 1)}
 
     def figures(self, level: float, weights: str, interval_for: str) -> tuple[Estimate, Estimate, Estimate]:
         """Agreement with the model, agreement among people, and Δ, the first minus the second."""
@@ -262,25 +252,25 @@ class Both:
             return nothing, nothing, nothing
         groups = groups_of_votes(self.votes)
         humans = spa_estimate(groups, self.by_n, level=level, scheme=weights)
-        exact = zip(self.with_model.items.astype(int).tolist(), self.with_model.agreeing.tolist(), strict=True)
-        value = exact_mean(replace(groups, exact=dict(zip(self.with_model.n.tolist(), exact, strict=True))), self.by_n)
-        gap = value - (humans.value or 0.0)
-        mine, theirs, between = dict[str, Interval](), dict[str, Interval](), dict[str, Interval]()
+        sizes = self.with_model
+        exact = zip(sizes.items.astype(int).tolist(), sizes.agreeing.tolist(), strict=True)
+        value = exact_mean(replace(groups, exact=dict(zip(sizes.n.tolist(), exact, strict=True))), self.by_n)
+        mine, gap = replace(humans, value=value), replace(humans, value=value - float(humans))
+        intervals: tuple[dict[str, Interval], ...] = ({}, {}, {})
         for name, spread in self.spreads().items():
             if isinstance(spread, str):
-                mine[name] = theirs[name] = between[name] = Interval(None, None, None, spread)
-                continue
-            stderr = sqrt(spread.with_model)
-            mine[name] = Interval(stderr, *wilson(value, stderr, spread.items, level, spread.freedom))
-            wider = name == ANNOTATORS
-            theirs[name] = for_others(self.others, humans, self.by_n, groups) if wider else humans.intervals[ITEMS]
-            error, low, high = paired(gap, spread.difference, spread.items, spread.freedom, level)
-            between[name] = Interval(error, low, high)
-        return (
-            leading(replace(humans, value=value), mine, interval_for),
-            leading(humans, theirs, interval_for),
-            leading(replace(humans, value=gap), between, interval_for),
-        )
+                ends = (Interval(None, None, None, spread),) * 3
+            else:
+                own, between = np.sqrt(spread.variances).tolist()
+                ends = (
+                    Interval(own, *wilson(value, own, spread.items, level, spread.freedom)),
+                    humans.intervals[ITEMS] if name == ITEMS else for_others(self.others, humans, self.by_n, groups),
+                    paired(float(gap), between, spread.items, spread.freedom, level),
+                )
+            for of_figure, end in zip(intervals, ends, strict=True):
+                of_figure[name] = end
+        mine, humans, gap = map(leading, (mine, humans, gap), intervals, [interval_for] * 3)
+        return mine, humans, gap
 
     def classes(self, level: float, weights: str) -> tuple[ClassAgreement, ...]:
         """One entry per class that people gave; annotations of one item are not independent, items are."""
@@ -295,39 +285,34 @@ class Both:
             squares = np.bincount(place, (votes.count * (share - value[place])) ** 2)
             return value, np.sqrt(ratio(np.asarray(items * squares), items - 1)) / size
 
-        def shown(value: Floats, stderr: Floats, low: Floats, high: Floats) -> list[Estimate]:
-            rows = zip(*(each.tolist() for each in (value, stderr, low, high)), strict=True)
-            return [
-                Estimate(value, stderr, low, high, level, weights, intervals={ITEMS: Interval(stderr, low, high)})
-                if not isnan(stderr)
-                else Estimate(value, None, None, None, level, weights, undefined=ONE_ITEM)
-                for value, stderr, low, high in rows
+        means, rows, p = [mean(self.match), mean(theirs), mean(self.match - theirs)], [], []
+        for row, code in enumerate(used.tolist()):
+            (mine, own), (other, error), (gap, between) = ((float(x[row]), float(e[row])) for x, e in means)
+            number, unknown = float(equal[row]), Interval(None, None, None, ONE_ITEM)
+            ends = [
+                Interval(own, *wilson(mine, own, number, level)),
+                Interval(error, *wilson(other, error, number, level)),
+                paired(gap, between, number, number - 1, level),
             ]
-
-        mine, humans, (gap, error) = mean(self.match), mean(theirs), mean(self.match - theirs)
-        figures = [shown(*each, *wilson_each(*each, equal, level)) for each in (mine, humans)]
-        rows = zip(gap.tolist(), (error**2).tolist(), equal.tolist(), (equal - 1).tolist(), strict=True)
-        stderr, low, high = np.array([paired(*row, level) for row in rows]).T
-        figures.append(shown(gap, stderr, low, high))
-        tails = zip(((gap / stderr) ** 2).tolist(), (equal - 1).tolist(), strict=True)
-        p = holm([None if isnan(square) else f_tail(square, 1, freedom) for square, freedom in tails])
-        labels = [votes.labels[code] for code in used.tolist()]
-        return tuple(map(ClassAgreement, labels, *figures, p))
+            known = items[row] > 1
+            p.append(f_tail((gap / (ends[2].stderr or inf)) ** 2, 1, number - 1) if known else None)
+            figures = zip((mine, other, gap), ends if known else [unknown] * 3, strict=True)
+            first, second, third = (
+                leading(Estimate(value, None, None, None, level, weights), {ITEMS: end}) for value, end in figures
+            )
+            rows.append(ClassAgreement(votes.labels[code], first, second, third))
+        return tuple(replace(row, p_holm=adjusted) for row, adjusted in zip(rows, holm(p), strict=True))
 
 
-def paired(value: float, variance: float, items: float, freedom: float, level: float) -> tuple[float, float, float]:
-    """The standard error and the limits of a difference within items.
+def paired(value: float, stderr: float, items: float, freedom: float, level: float) -> Interval:
+    """The interval of a difference within items.
 
     Often only a few items tell the model from a person, and those where only the model differs may be missing by
     chance. The error allows for one more of these, and for one more where a person differs.
     """
-    error = sqrt(variance + UNSEEN / items**2)
+    error = hypot(stderr, sqrt(UNSEEN) / items)
     reach = two_sided(level, freedom) * error
-    return error, max(-1.0, value - reach), min(1.0, value + reach)
-
-
-def _spread(variances: Floats, items: float, annotators: float = inf) -> Spread:
-    return Spread(float(variances[0]), float(variances[1]), items, annotators)
+    return Interval(error, max(-1.0, value - reach), min(1.0, value + reach))
 
 
 def _variances(without: Sequence[Floats], times: Floats | None = None) -> Floats:
