@@ -82,7 +82,7 @@ coverage: $(READY) system
 # Spark, dask and modin in every case; `make test` runs the richest cases.
 .PHONY: test-engines
 test-engines: $(READY)
-	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py tests/read/spark
+	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py tests/read/test_read_spark.py
 
 # Every law on twenty times as many examples as in `make test`.
 .PHONY: test-laws

@@ -16,7 +16,7 @@ from hypothesis import settings
 import postgres as servers
 from command import Run
 from examples import examples
-from spagree.read.files import duckdb_tables
+from spagree.read.files import duckdb as store
 
 # A run in the background may have been told to ignore Ctrl-C, and so would every command that the tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -86,7 +86,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _one_database() -> Iterator[None]:
     """Connections that are open at the same time share a database, and making one takes longer than most tests."""
-    with duckdb_tables.connect():
+    with store.connect():
         yield
 
 

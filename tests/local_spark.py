@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spagree.read.spark.session import session
+from spagree.read.spark import session
 
 
 def local_spark() -> Any:

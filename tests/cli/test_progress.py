@@ -17,7 +17,7 @@ import spagree
 from command import on_a_terminal
 from spagree import progress
 from spagree.cli.console import _Display, working
-from spagree.read.files.duckdb_tables import connect
+from spagree.read.files.duckdb import connect
 
 SPAGREE = (sys.executable, "-m", "spagree")
 

@@ -98,7 +98,7 @@ def test_both_intervals_and_every_check_are_among_them(table: Path) -> None:
 
 def test_duckdb_draws_no_bar_on_standard_output() -> None:
     code = """
-from spagree.read.files.duckdb_tables import connect
+from spagree.read.files.duckdb import connect
 print(connect().execute("SELECT current_setting('enable_progress_bar')").fetchall())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from command import Run
-from spagree import extensions
+from spagree import plugins
 from spagree.errors import UsageError
 from spagree.estimate.similarity import Metric
 from spagree.read.tools.registry import load
@@ -130,24 +130,24 @@ def pretend(folder: Path, package: str, group: str, value: str, name: str = "oth
 
 def test_two_packages_with_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    pretend(tmp_path, "first", extensions.METRICS, "math:gcd")
-    pretend(tmp_path, "second", extensions.METRICS, "math:hypot")
-    assert extensions.installed(extensions.METRICS) == ("other",)
+    pretend(tmp_path, "first", plugins.METRICS, "math:gcd")
+    pretend(tmp_path, "second", plugins.METRICS, "math:hypot")
+    assert plugins.installed(plugins.METRICS) == ("other",)
     with pytest.raises(UsageError, match=r"'other' is offered by first 2\.0 and by second 2\.0; uninstall"):
-        extensions.load(extensions.METRICS, "other")
+        plugins.load(plugins.METRICS, "other")
 
 
 @pytest.mark.parametrize("value", ["no_such_module:TOOL", "math:no_such_name"])
 def test_what_cannot_be_loaded_names_its_package(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    pretend(tmp_path, "broken", extensions.READERS, value)
+    pretend(tmp_path, "broken", plugins.READERS, value)
     with pytest.raises(UsageError, match=r"broken 2\.0 offers 'other', which cannot be loaded .*no_such"):
         load("other")
 
 
 def test_a_reader_that_is_no_tool_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    pretend(tmp_path, "wrong", extensions.READERS, "math:pi")
+    pretend(tmp_path, "wrong", plugins.READERS, "math:pi")
     with pytest.raises(UsageError, match="offers float, not a Tool"):
         load("other")
 
@@ -156,14 +156,14 @@ def test_a_metric_that_is_no_agreement_is_refused(tmp_path: Path, monkeypatch: p
     import numpy as np
 
     monkeypatch.syspath_prepend(tmp_path)
-    pretend(tmp_path, "wrong", extensions.METRICS, "operator:eq", "same")
-    pretend(tmp_path, "worse", extensions.METRICS, "operator:ne", "different")
+    pretend(tmp_path, "wrong", plugins.METRICS, "operator:eq", "same")
+    pretend(tmp_path, "worse", plugins.METRICS, "operator:ne", "different")
     assert Metric("same").matrix(["a", "b"], np.ones(2)).tolist() == [[1, 0], [0, 1]]
     with pytest.raises(UsageError, match="must return 1 for equal labels"):
         Metric("different").matrix(["a", "b"], np.ones(2))
 
 
-@pytest.mark.parametrize(("group", "name"), [(extensions.READERS, "doccano"), (extensions.METRICS, "ordinal")])
+@pytest.mark.parametrize(("group", "name"), [(plugins.READERS, "doccano"), (plugins.METRICS, "ordinal")])
 def test_our_own_names_cannot_be_taken(group: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 

@@ -19,7 +19,7 @@ from spagree.read.columns import resolve
 from spagree.read.files import paths
 from spagree.read.request import Request
 from spagree.read.sources import file_table
-from spagree.read.tables import cell, listed
+from spagree.read.table import cell, listed
 from spagree.tally.engines import rows
 from spagree.write import save_frame, write_atomically
 

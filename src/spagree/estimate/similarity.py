@@ -14,7 +14,7 @@ from math import isfinite
 
 import numpy as np
 
-from spagree import extensions
+from spagree import plugins
 from spagree.errors import DataError, UsageError, unknown_name
 from spagree.grouping import Floats, ratio
 from spagree.options import Similarity
@@ -42,7 +42,7 @@ ratio, circular, linear, quadratic, jaccard, masi, options
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, str) and self.rule not in METRICS:
-            added = extensions.installed(extensions.METRICS)
+            added = plugins.installed(plugins.METRICS)
             if self.rule not in added:
                 raise unknown_name("metric", self.rule, (*METRICS, *added))
         if len(set(self.order)) != len(self.order):
@@ -85,7 +85,7 @@ ratio, circular, linear, quadratic, jaccard, masi, options
             )
         if isinstance(self.rule, str) and self.rule in METRICS:
             return METRICS[self.rule](self, labels, totals)
-        function = extensions.load(extensions.METRICS, self.rule) if isinstance(self.rule, str) else self.rule
+        function = plugins.load(plugins.METRICS, self.rule) if isinstance(self.rule, str) else self.rule
         return _from_function(function, labels)
 
 

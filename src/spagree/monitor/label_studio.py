@@ -20,7 +20,7 @@ from spagree.monitor.events import Listing
 from spagree.monitor.hooks import LABEL_STUDIO, completions, decoded, expected_items, label_studio_project
 from spagree.monitor.hub import Hub
 from spagree.monitor.writer import BusyError, StoreError
-from spagree.read.files.json_text import as_text
+from spagree.read.files.json import as_text
 
 PAGE = 100
 EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took

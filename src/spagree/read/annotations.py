@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from spagree.grouping import Codes
 
+
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 

@@ -18,6 +18,7 @@ from spagree.errors import unknown_name
 if TYPE_CHECKING:
     import polars as pl
 
+
 FOLDER = Path(__file__).parent / "example_data"
 
 

@@ -12,7 +12,7 @@ from spagree.errors import DataError, FileError
 from spagree.late import nw
 from spagree.read.annotations import ROW
 from spagree.read.files.paths import ARROW_STREAM, File, head, stamps
-from spagree.read.tables import SAMPLE_ROWS, Table, cell
+from spagree.read.table import SAMPLE_ROWS, Table, cell
 
 
 def is_frame(source: Any) -> bool:
@@ -115,7 +115,7 @@ def scanned_table(files: Sequence[File], name: str) -> Table:
     """Parquet or Arrow IPC (Feather) files, scanned by polars; read at once when they are temporary."""
     import polars
 
-    from spagree.read.files.duckdb_tables import refuse_other_types
+    from spagree.read.files.duckdb import refuse_other_types
 
     watched = stamps(files)
     parts = [_scanned(file) for file in files]

@@ -21,9 +21,9 @@ from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError
 from spagree.late import nw
 from spagree.option_names import spelled
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
-from spagree.read.cells import as_text
+from spagree.read.columns import as_text
 from spagree.read.frames import is_spark
-from spagree.read.tables import EXACT
+from spagree.read.table import EXACT
 from spagree.understood import Caution, Understood
 from spagree.write import write_atomically
 

@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spagree import extensions
+from spagree import plugins
 from spagree.errors import UsageError, unknown_name
 from spagree.options import TOOLS, Reading, declared, non_default
+from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
-from spagree.read.conditions import Condition, written
+from spagree.read.columns import Roles
+from spagree.read.table import Table
+from spagree.read.where import Condition, written
 from spagree.understood import LAYOUTS
 
 if TYPE_CHECKING:
     from spagree.read.tools.rules import Rules
     from spagree.read.tools.tool import ReaderOptions
+
 
 POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
 ROLES = (ITEM, ANNOTATOR, LABEL, TIME, TEXT, CLUSTER, GROUP)
@@ -40,6 +44,19 @@ class Request(Reading):
     def named(self) -> dict[str, str]:
         """The first column named for each role."""
         return {role: names[0] for role in ROLES if (names := self.names(role))}
+
+    def roles(self, table: Table, roles: Sequence[str]) -> Roles:
+        """The columns of these roles that were named, or that can be guessed."""
+        further = [name for role in (ITEM, ANNOTATOR) for name in self.names(role)[1:]]
+        taken = frozenset(columns.several(table.columns, further, "--item"))
+        return columns.resolve(table.columns, self.named(), roles, taken)
+
+    def places(self, table: Table, first: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+        """All columns of each role, in the order in which they were named."""
+        return {
+            role: (place, *columns.several(table.columns, self.names(role)[1:], f"--{role}"))
+            for role, place in first.items()
+        }
 
     def also(self) -> tuple[str, ...]:
         """The roles that are never guessed, as far as they were named."""
@@ -81,7 +98,7 @@ class Request(Reading):
         from spagree.read.tools.registry import MODULES
 
         formats = ("auto", *LAYOUTS, *MODULES)
-        if self.format not in formats and self.format not in (added := extensions.installed(extensions.READERS)):
+        if self.format not in formats and self.format not in (added := plugins.installed(plugins.READERS)):
             raise unknown_name("format", str(self.format), (*formats, *added))
         if self.engine is not None and self.engine not in ENGINES:
             raise unknown_name("engine", str(self.engine), ENGINES)

@@ -3,7 +3,7 @@
 source ─ files ─ kind ─┬ delimited, json_text, spreadsheet ─ duckdb_tables ┐
                        ├ parquet ─────────────────────────── duckdb_tables ┼─ Table ─ layouts ─ Annotations
                        └ arrow ───────────────────────────────────── frames┤
-databases and a query ─ query_tables ─ postgres, sqlite ──── duckdb_tables ┤
+databases and a query ─ queries ────── postgres, sqlite ──── duckdb_tables ┤
 data frames, triples, matrices ───────────────────────────── frames, triples┘
 exports of annotation tools ─ tools ──────────────────────────────────────────────── Annotations
 """
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
-from spagree.read import filters, forms, layouts
+from spagree.read import layouts, where
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, text_of
 from spagree.read.databases import addresses
 from spagree.read.layouts import Layout, Recognised
 from spagree.read.request import DUCKDB, POLARS, SPARK, Request
-from spagree.read.tables import SHOWN_EXAMPLES, Table
+from spagree.read.table import SHOWN_EXAMPLES, Table
 from spagree.understood import Understood
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _read_names(source: Any, request: Request, every: bool) -> dict[str, Annotat
         by_question = _by_question(source, request, Path(scratch), every)
     if not (excluded := request.exclude_annotator):
         return by_question
-    return {question: filters.without_annotators(whole, excluded) for question, whole in by_question.items()}
+    return {question: where.without_annotators(whole, excluded) for question, whole in by_question.items()}
 
 
 @contextmanager
@@ -124,11 +124,11 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
             options = request.reader_options(scratch)
             return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
     request.refuse_for_tables(origin.name if origin else "this")
-    table = forms.without_second_header(_table(source, origin.tables if origin else (), request, scratch))
+    table = layouts.without_second_header(_table(source, origin.tables if origin else (), request, scratch))
     table = replace(table, name=source) if _is_example(source) else table
     rules: list[str] = []
     if request.where:
-        table = filters.with_values(table, request.conditions(), rules)
+        table = where.with_values(table, request.conditions(), rules)
     layout = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
     wanted = layout if request.format == "auto" else request.format
     recognised = layouts.recognised(table, request) if request.format == "auto" and wanted == "long" else None
@@ -168,12 +168,12 @@ def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
 def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:
     """The table behind any kind of source."""
     if request.query is not None:
-        from spagree.read.databases import query_tables
+        from spagree.read.databases import queries
 
-        return query_tables.query_table(source, request.query, scratch)
+        return queries.query_table(source, request.query, scratch)
     if _is_path(source):
         if request.engine == SPARK:
-            from spagree.read.spark.session import spark_table
+            from spagree.read.spark import spark_table
 
             return spark_table(_paths(source), request.spark_master)
         from spagree.read.files import paths
@@ -223,7 +223,7 @@ def _example(name: str) -> tuple[Path, str]:
 
 def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
     """All files as one table: text, Parquet or Arrow, but not a mixture."""
-    from spagree.read.files import duckdb_tables
+    from spagree.read.files import duckdb
 
     name = gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and others, {len(gathered)} files in all"
     for file in gathered:
@@ -244,10 +244,10 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
 
         table = frames.scanned_table(gathered, name)
     elif kind == "parquet":
-        table = duckdb_tables.parquet_table(gathered, name, in_memory=request.engine is None)
+        table = duckdb.parquet_table(gathered, name, in_memory=request.engine is None)
     else:
         opened = [_opened(file, request, scratch) for file in gathered]
-        table = duckdb_tables.text_table(opened, scratch, name, in_memory=request.engine is None)
+        table = duckdb.text_table(opened, scratch, name, in_memory=request.engine is None)
     return replace(table, files=len(gathered))
 
 
@@ -261,6 +261,6 @@ def _opened(file: File, request: Request, scratch: Path) -> TextFile:
         from spagree.read.files.delimited import open_delimited
 
         return open_delimited(file, request.encoding, request.header, scratch)
-    from spagree.read.files.json_text import open_json
+    from spagree.read.files.json import open_json
 
     return open_json(file, request.encoding, scratch)

@@ -12,7 +12,7 @@ from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
 from spagree.read.request import Request
-from spagree.read.tables import SAMPLE_ROWS, Table, shown
+from spagree.read.table import SAMPLE_ROWS, Table, shown
 from spagree.understood import Caution
 
 COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)

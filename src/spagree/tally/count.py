@@ -30,7 +30,7 @@ from spagree.read.annotations import (
     is_missing,
 )
 from spagree.read.files.paths import refuse_changed
-from spagree.read.tables import shown
+from spagree.read.table import shown
 from spagree.tally.coded import UNKNOWN, Coded, coded, coded_in_python, in_order
 from spagree.tally.engines import column_names, explained_faults, row_count, rows
 from spagree.tally.labels import (

@@ -16,10 +16,10 @@ from spagree.errors import FileError, UsageError
 from spagree.late import nw
 from spagree.messages import opt
 from spagree.read.annotations import ITEM, LABEL, ROW, is_missing
-from spagree.read.files.hash_codes import CODED_KINDS
-from spagree.read.files.hash_codes import sampled_items as sampled_by_hash
+from spagree.read.files.duckdb import CODED_KINDS
+from spagree.read.files.duckdb import sampled_items as sampled_by_hash
 from spagree.read.frames import is_spark
-from spagree.read.tables import sql_literal
+from spagree.read.table import sql_literal
 from spagree.write import exists_already, refuse_existing, write_atomically
 
 if TYPE_CHECKING:
@@ -408,7 +408,7 @@ def explained_faults(engine: nw.LazyFrame[Any] | str) -> Iterator[None]:
         library = type(error).__module__.partition(".")[0].lstrip("_")
         if not any(library in each.libraries for each in ENGINES):
             raise
-        from spagree.read.spark.session import is_interruption, reason
+        from spagree.read.spark import is_interruption, reason
 
         if is_interruption(error):
             raise KeyboardInterrupt from error

@@ -18,7 +18,7 @@ from databases import Keep, in_postgres, in_sqlite
 from examples import examples
 from postgres import Server
 from spagree.read import read
-from spagree.read.files import duckdb_tables
+from spagree.read.files import duckdb as store
 
 LONG = "item text, annotator text, label text"
 ALL = "SELECT * FROM labels"
@@ -237,7 +237,7 @@ class TestQueries:
         self, keep: Keep, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         small = {"memory_limit": "20MB", "temp_directory": "", "threads": "1"}
-        monkeypatch.setattr(duckdb_tables, "connect", lambda: duckdb.connect(config=small))
+        monkeypatch.setattr(store, "connect", lambda: duckdb.connect(config=small))
         numbers = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)"
         many = f"{numbers} SELECT '{'x' * 500} ' || i AS item, i AS annotator, i AS label FROM n"
         with pytest.raises(spagree.FileError, match=r"there is no room for the rows.*free disk space or memory"):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from spagree.errors import DataError
-from spagree.read.files import json_objects
-from spagree.read.files.json_objects import SOME, Several, objects
+from spagree.read.files import json as json_files
+from spagree.read.files.json import SOME, Several, objects
 from spagree.read.files.paths import File
 
 TRAP = 'a "quoted" }, {"id": 1, "end": 2}, {'
@@ -38,7 +38,7 @@ def test_a_cut_array_holds_the_same_objects(
     name: str, indent: int | None, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = saved(tmp_path / "array.json", "\ufeff " + json.dumps(ARRAYS[name], indent=indent) + " \n")
-    monkeypatch.setattr(json_objects, "BLOCK", block)
+    monkeypatch.setattr(json_files, "BLOCK", block)
     found = [*objects(file)]
     assert [value for _, _, value in found] == ARRAYS[name]
     assert [(place, number) for place, number, _ in found] == [
@@ -49,7 +49,7 @@ def test_a_cut_array_holds_the_same_objects(
 def test_a_large_array_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = [{"id": number, "parts": [{"id": 1}, {"id": 2}], "end": []} for number in range(2_000)]
     file, sizes = saved(tmp_path / "array.json", json.dumps(every)), []
-    monkeypatch.setattr(json_objects, "BLOCK", 1_000)
+    monkeypatch.setattr(json_files, "BLOCK", 1_000)
 
     def decode(content: bytes) -> list[Any]:
         sizes.append(len(content))
@@ -66,7 +66,7 @@ def test_a_large_array_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.M
 def test_damage_is_refused_wherever_the_cut(
     text: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_objects, "BLOCK", block)
+    monkeypatch.setattr(json_files, "BLOCK", block)
     with pytest.raises(DataError, match=r"array\.json:1: column \d+: not JSON"):
         list(objects(saved(tmp_path / "array.json", text)))
 
@@ -74,13 +74,13 @@ def test_damage_is_refused_wherever_the_cut(
 def test_the_careful_parser_goes_on_where_the_fast_one_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [json.dumps({"a": number}) for number in range(20)]
     texts[13] = '{"a": NaN}'
-    monkeypatch.setattr(json_objects, "BLOCK", 30)
+    monkeypatch.setattr(json_files, "BLOCK", 30)
     found = [value["a"] for _, _, value in objects(saved(tmp_path / "array.json", f"[{', '.join(texts)}]"))]
     assert [str(each) for each in found] == [*map(str, range(13)), "NaN", *map(str, range(14, 20))]
 
 
 def test_several_objects_at_once_are_counted_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_objects, "BLOCK", 30)
+    monkeypatch.setattr(json_files, "BLOCK", 30)
     file = saved(tmp_path / "array.json", json.dumps([{"a": number} for number in range(20)] + [{"a": 1e400}]))
     found = [*objects(file, lambda content: [Several(SOME.decode(content))])]
     numbers = [number for _, number, _ in found]

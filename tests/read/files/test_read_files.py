@@ -603,10 +603,10 @@ def test_a_full_disk_is_a_file_error(write: Any, monkeypatch: pytest.MonkeyPatch
         write("a.jsonl", json_lines()),
         write("m.csv", CSV + b"\r\n"),
     )
-    monkeypatch.setattr("spagree.read.files.scratch.new_file", full)
+    monkeypatch.setattr("spagree.read.files.paths.new_file", full)
     assert "scratch: No space left on device; check the path, the disk" in refusal(FileError, text)
     assert "No space left" in refusal(FileError, mixed)
-    monkeypatch.setattr("spagree.read.files.compressed._gzip_blocks", full)
+    monkeypatch.setattr("spagree.read.files.paths._gzip_blocks", full)
     assert "a.gz: cannot be decompressed (No space left on device)" in refusal(FileError, packed)
 
 
@@ -638,7 +638,7 @@ def test_what_duckdb_cannot_read_for_reasons_of_its_own(write: Any, monkeypatch:
     def exhausted(*_: Any) -> None:
         raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate")
 
-    monkeypatch.setattr("spagree.read.files.duckdb_tables._append", exhausted)
+    monkeypatch.setattr("spagree.read.files.duckdb._append", exhausted)
     message = refusal(FileError, write("a.csv", CSV), engine="duckdb")
     assert "a.csv: cannot be read (Out of Memory Error" in message
     assert "free disk space or memory" in message

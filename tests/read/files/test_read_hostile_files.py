@@ -23,11 +23,10 @@ import zstandard
 import spagree
 from examples import combinations
 from spagree.read import layouts
-from spagree.read.files import compressed
-from spagree.read.files.duckdb_tables import connect
-from spagree.read.files.scratch import spill_folder
+from spagree.read.files import paths
+from spagree.read.files.duckdb import connect, spill_folder
 from spagree.read.request import Request
-from spagree.read.tables import Table
+from spagree.read.table import Table
 
 ROWS = [("item", "annotator", "label"), ("q", "a", "x"), ("q", "b", "x"), ("r", "a", "y"), ("r", "b", "z")]
 CSV = "".join(",".join(row) + "\n" for row in ROWS)  # agreement 0.5
@@ -71,8 +70,8 @@ def test_the_folder_for_spilled_rows_is_private() -> None:
 FORKED = """
 import multiprocessing, sys
 import spagree
-from spagree.read.files.duckdb_tables import connect
-from spagree.read.files.scratch import spill_folder
+from spagree.read.files.duckdb import connect
+from spagree.read.files.duckdb import spill_folder
 
 def in_a_fork(path):
     return spill_folder(), spagree.measure(path, engine="duckdb").spa.value
@@ -349,7 +348,7 @@ def zipped(content: bytes) -> bytes:
 def test_a_bomb_stops_at_a_stated_size_unless_allowed(
     ending: str, pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compressed, "USUAL_SIZE", 1 << 16)
+    monkeypatch.setattr(paths, "USUAL_SIZE", 1 << 16)
     path = tmp_path / f"l{ending}"
     path.write_bytes(pack(CSV.encode() + b"q,a,x\n" * 20_000))
     kind = "per-annotator" if ending == ".zip" else "auto"

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from examples import TIMES, examples
 from spagree.errors import SpagreeError
 from spagree.read import read
-from spagree.read.files.csv_checks import fits
-from spagree.read.files.delimited import DELIMITERS, sniff
+from spagree.read.files.delimited import DELIMITERS, fits, sniff
 
 LAW = examples(30, suppress_health_check=list(HealthCheck))
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)

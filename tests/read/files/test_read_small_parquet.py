@@ -21,7 +21,7 @@ from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
 from spagree.read.annotations import HashedRows
-from spagree.read.files import hash_codes, small_parquet
+from spagree.read.files import duckdb as store
 from spagree.tally import count as counting
 from spagree.tally import engines, labels
 
@@ -132,9 +132,9 @@ def test_copies_that_are_deleted_after_reading_are_kept_by_duckdb(tmp_path: Path
 
 def test_larger_tables_are_left_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path)
-    monkeypatch.setattr(small_parquet, "MOST_ROWS", len(ROWS))
+    monkeypatch.setattr(store, "MOST_ROWS", len(ROWS))
     assert in_memory_rows(path)
-    monkeypatch.setattr(small_parquet, "MOST_ROWS", len(ROWS) - 1)
+    monkeypatch.setattr(store, "MOST_ROWS", len(ROWS) - 1)
     assert not in_memory_rows(path)
 
 
@@ -193,14 +193,14 @@ def test_values_of_other_kinds_are_never_fetched_by_their_hashes(kind: str, colu
     cells = ", ".join(f"{value} AS {name}" for name, value in named.items())
     duckdb.sql(f"COPY (SELECT {cells} FROM range(12) AS r(i)) TO '{path}'")
     is_double = kind in ("HUGEINT", "UHUGEINT")  # Parquet has no such integers: duckdb writes floats
-    assert is_double or kind not in hash_codes.CODED_KINDS
+    assert is_double or kind not in store.CODED_KINDS
     assert not in_memory_rows(path)
     assert outcome(path) == outcome(path, engine="duckdb")
 
 
 def test_values_with_one_hash_are_left_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of different values with one hash there are fewer hashes than values."""
-    path, places = saved(tmp_path), hash_codes._places
+    path, places = saved(tmp_path), store._places
     expected = outcome(path)
     for column in range(3):
         calls: list[int] = []
@@ -209,7 +209,7 @@ def test_values_with_one_hash_are_left_to_duckdb(tmp_path: Path, monkeypatch: py
             calls.append(len(calls))
             return places(hashes * np.uint64(calls[-1] != column), known)
 
-        monkeypatch.setattr(hash_codes, "_places", collided)
+        monkeypatch.setattr(store, "_places", collided)
         COMPARED.clear()
         assert outcome(path) == expected
         assert COMPARED == [] and len(calls) == column + 1
@@ -219,13 +219,13 @@ def test_values_with_one_hash_are_left_to_duckdb(tmp_path: Path, monkeypatch: py
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[HashedRows | None]:
     """What is fetched for a score: hashes, whatever the size of the file."""
     fetched: list[HashedRows | None] = []
-    fetch = hash_codes.hashed_rows
+    fetch = store.hashed_rows
 
     def noted(*arguments: Any) -> HashedRows | None:
         fetched.append(fetch(*arguments))
         return fetched[-1]
 
-    monkeypatch.setattr(hash_codes, "hashed_rows", noted)
+    monkeypatch.setattr(store, "hashed_rows", noted)
     monkeypatch.setattr(counting, "FEW", 0)
     return fetched
 
@@ -254,8 +254,8 @@ def test_repeats_and_tables_without_annotations_are_left_to_duckdb(
 def test_items_with_one_hash_are_left_to_duckdb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[HashedRows | None]
 ) -> None:
-    path, keys = saved(tmp_path), hash_codes._keys
-    monkeypatch.setattr(hash_codes, "_keys", lambda rows, labels, bits: keys(rows, labels, bits) & np.uint64(1))
+    path, keys = saved(tmp_path), store._keys
+    monkeypatch.setattr(store, "_keys", lambda rows, labels, bits: keys(rows, labels, bits) & np.uint64(1))
     assert outcome(path) == outcome(path, engine="duckdb")
     assert hashed == [None]
 
@@ -264,7 +264,7 @@ def test_labels_with_one_hash_are_left_to_duckdb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[HashedRows | None]
 ) -> None:
     path = saved(tmp_path)
-    monkeypatch.setattr(hash_codes, "MOST_LABEL_BITS", 1)
+    monkeypatch.setattr(store, "MOST_LABEL_BITS", 1)
     assert outcome(path) == outcome(path, engine="duckdb")
     assert hashed == [None]
 
@@ -289,13 +289,13 @@ def test_breakdowns_load_the_same_rows_later(tmp_path: Path) -> None:
 def test_a_file_that_changes_after_its_schema_was_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, rows = saved(tmp_path), small_parquet.SmallParquet.rows
+    path, rows = saved(tmp_path), store.SmallParquet.rows
 
     def changed(self: Any, *arguments: Any) -> Any:
         os.utime(path, ns=(1, 1))
         return rows(self, *arguments)
 
-    monkeypatch.setattr(small_parquet.SmallParquet, "rows", changed)
+    monkeypatch.setattr(store.SmallParquet, "rows", changed)
     with pytest.raises(spagree.FileError, match="changed while it was being read"):
         spagree.measure(path)
 
@@ -324,4 +324,4 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 def test_values_that_differ_when_read_again_are_left_to_duckdb() -> None:
     rows = "SELECT uuid()::VARCHAR AS item, 'ann' AS annotator, 'yes' AS label FROM range(5)"
-    assert hash_codes.coded_rows(duckdb.sql(rows), 5) is None
+    assert store.coded_rows(duckdb.sql(rows), 5) is None

@@ -15,7 +15,7 @@ import spagree
 from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
-from spagree.read.files import small_text
+from spagree.read.files import delimited
 
 PLAIN = "item,annotator,label\nq1,ann,yes\nq1,bob,no\nq2,ann,yes\nq2,bob,yes\nq3,ann,no\nq3,cyd,no\n"
 ROWS = PLAIN.partition("\n")[2]
@@ -160,24 +160,24 @@ def test_breakdowns_load_the_same_rows_later_even_if_the_file_is_gone(tmp_path: 
 
 def test_large_files_and_many_items_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, PLAIN)
-    monkeypatch.setattr(small_text, "MOST_COMPARED", 1)
+    monkeypatch.setattr(delimited, "MOST_COMPARED", 1)
     COMPARED.clear()
     assert in_memory_rows(path) and outcome(path)["spa"]["value"] == pytest.approx(2 / 3)
     assert COMPARED == []
-    monkeypatch.setattr(small_text, "MOST_BYTES", len(PLAIN) - 1)
+    monkeypatch.setattr(delimited, "MOST_BYTES", len(PLAIN) - 1)
     assert not in_memory_rows(path)
 
 
 def test_a_file_that_changes_after_its_header_was_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, content = saved(tmp_path, PLAIN), small_text._plain_content
+    path, content = saved(tmp_path, PLAIN), delimited._plain_content
 
     def changed(file: Any) -> bytes | None:
         path.write_text(PLAIN + "q9,ann,yes\n")
         return content(file)
 
-    monkeypatch.setattr(small_text, "_plain_content", changed)
+    monkeypatch.setattr(delimited, "_plain_content", changed)
     with pytest.raises(spagree.FileError, match="changed while it was being read"):
         read(path)
 

@@ -8,7 +8,8 @@ import polars
 import pytest
 
 from spagree.errors import DataError, FileError
-from spagree.read.files import delimited, duckdb_tables
+from spagree.read.files import delimited
+from spagree.read.files import duckdb as store
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import File
 
@@ -20,7 +21,7 @@ def opened(tmp_path: Path, text: str | bytes) -> TextFile:
 
 
 def table(file: TextFile, scratch: Path) -> polars.DataFrame:
-    return polars.DataFrame(duckdb_tables.text_table([file], scratch, "rows.csv").load([0, 2]).to_native())
+    return polars.DataFrame(store.text_table([file], scratch, "rows.csv").load([0, 2]).to_native())
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def table(file: TextFile, scratch: Path) -> polars.DataFrame:
 )
 def test_the_rows_of_a_table(text: str, tmp_path: Path) -> None:
     file = opened(tmp_path, text)
-    found = duckdb_tables.text_frame(file, [0, 2], tmp_path)
+    found = store.text_frame(file, [0, 2], tmp_path)
     expected = table(file, tmp_path)
     assert found.select(expected.columns).equals(expected)
     assert found.schema == {name: expected.schema[name] for name in found.columns}
@@ -48,12 +49,12 @@ def test_damage_is_explained_as_for_a_table(text: str, tmp_path: Path) -> None:
     with pytest.raises(DataError) as expected:
         table(file, tmp_path)
     with pytest.raises(DataError) as found:
-        duckdb_tables.text_frame(file, [0, 2], tmp_path)
+        store.text_frame(file, [0, 2], tmp_path)
     assert str(found.value) == str(expected.value)
 
 
 def test_a_file_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = opened(tmp_path, "a,b,c\n1,2,3\n")
-    monkeypatch.setattr(duckdb_tables, "stamps", lambda _: {file.file.path: (0, 0, 0)})
+    monkeypatch.setattr(store, "stamps", lambda _: {file.file.path: (0, 0, 0)})
     with pytest.raises(FileError, match="changed"):
-        duckdb_tables.text_frame(file, [0, 2], tmp_path)
+        store.text_frame(file, [0, 2], tmp_path)

@@ -12,8 +12,8 @@ import pytest
 
 from spagree.errors import DataError
 from spagree.read import read_all
-from spagree.read.files import json_objects
-from spagree.read.files.json_objects import SOME
+from spagree.read.files import json as json_files
+from spagree.read.files.json import SOME
 from spagree.read.tools import label_studio
 from spagree.read.tools.label_studio_tasks import Usual, decoder
 from spagree.read.tools.tool import ReaderOptions
@@ -162,7 +162,7 @@ def test_blocks_hold_what_the_whole_file_holds(block: int, tmp_path: Path, monke
     draw, path = random.Random(8), tmp_path / "tasks.json"
     path.write_text(json.dumps([odd_task(number, draw) for number in range(1, 101)], ensure_ascii=False))
     whole = [*read_as_text(path, {"status": ("submitted", "draft")})]
-    monkeypatch.setattr(json_objects, "BLOCK", block)
+    monkeypatch.setattr(json_files, "BLOCK", block)
     assert whole == [*read_as_text(path, {"status": ("submitted", "draft")})]
 
 

@@ -19,7 +19,7 @@ import pytest
 from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
-from spagree.read.files.json_text import Written, as_text
+from spagree.read.files.json import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
 from spagree.read.tools import answers, guess, timestamps

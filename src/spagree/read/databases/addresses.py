@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from spagree.errors import UsageError
-from spagree.read.tables import listed
+from spagree.read.table import listed
 
 SHOWN_TABLES = 20
 EXAMPLE = "--query 'SELECT item, annotator, label FROM …'"

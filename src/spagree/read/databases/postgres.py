@@ -16,13 +16,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError, MissingExtraError
 from spagree.read.databases.addresses import Query, not_understood, public, refuse_ambiguous, refused, without_secrets
-from spagree.read.files.duckdb_tables import LONGEST_LINE, USUAL_LINE, literal_path
-from spagree.read.files.scratch import new_file
-from spagree.read.tables import EXACT, cell, shown
+from spagree.read.files.duckdb import LONGEST_LINE, USUAL_LINE, literal_path
+from spagree.read.files.paths import new_file
+from spagree.read.table import EXACT, cell, shown
 
 if TYPE_CHECKING:
     from psycopg import Column, Connection
     from psycopg.pq.abc import PGconn, PGresult
+
 
 CONNECT_SECONDS, CANCEL_SECONDS = "10", 5
 # A vanished server is noticed after a minute, not after the system's two hours.

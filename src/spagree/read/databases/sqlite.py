@@ -15,10 +15,9 @@ from typing import Any
 
 from spagree.errors import DataError, FileError
 from spagree.read.databases.addresses import Query, refused
-from spagree.read.files.duckdb_tables import literal_path
-from spagree.read.files.paths import SQLITE
-from spagree.read.files.scratch import new_file
-from spagree.read.tables import EXACT, cell, shown
+from spagree.read.files.duckdb import literal_path
+from spagree.read.files.paths import SQLITE, new_file
+from spagree.read.table import EXACT, cell, shown
 
 ROWS_AT_ONCE = 20_000
 TYPES: Mapping[Any, str] = {None: "VARCHAR", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
+import collections
 import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+import sys
+import tempfile
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from spagree.errors import DataError, count
-from spagree.read.files import csv_checks
-from spagree.read.files.encodings import as_utf8, line_ending, refuse_bad_bytes
-from spagree.read.files.paths import File
-from spagree.read.files.scratch import delimited_copy
-from spagree.read.tables import SAMPLE_ROWS, shown
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
+from spagree.late import nw
+from spagree.read.annotations import ITEM, LABEL, MOST_COMPARED, CodedRows, FewRows, Stamp, code_values
+from spagree.read.files.paths import File, explained, head, new_file, refuse_changed
+from spagree.read.table import SAMPLE_ROWS, Small, listed, shown
 from spagree.understood import Caution
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -145,7 +149,7 @@ def _evenness(text: str, delimiter: str) -> tuple[float, int]:
         return (0.0, 0)
     if _has_row_names(rows):
         return (1.0, len(rows[0]))
-    return (sum(csv_checks.fits(row, len(rows[0])) for row in rows) / len(rows), len(rows[0]))
+    return (sum(fits(row, len(rows[0])) for row in rows) / len(rows), len(rows[0]))
 
 
 def _cautions(file: File, delimiter: str, skipped: Sequence[str]) -> Iterator[Caution]:
@@ -168,8 +172,269 @@ def plain(opened: TextFile, scratch: Path) -> TextFile:
 
 def tidied(opened: TextFile, scratch: Path) -> TextFile:
     """A copy that the fast reader can read; the careful reader reports real faults."""
-    csv_checks.refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
-    records = csv_checks.records(opened.file, opened.delimiter, opened.skip)
-    path = delimited_copy((record[: len(opened.names)] for _, record in records), scratch)
+    refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
+    every = records(opened.file, opened.delimiter, opened.skip)
+    path = delimited_copy((record[: len(opened.names)] for _, record in every), scratch)
     copy = replace(opened.file, path=path, is_temporary=True)
     return replace(opened, file=copy, delimiter=",", skip=0, newline="\n")
+
+
+BLOCK = 1 << 18
+UTF_8 = ("utf-8", "utf8", "utf_8", "utf-8-sig")
+MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+
+
+def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
+    """The file itself if it is UTF-8, otherwise a UTF-8 copy."""
+    start = head(file, 4)
+    marked = next((name for mark, name in MARKS if start.startswith(mark)), None)
+    wanted = marked or encoding
+    if wanted is None or wanted.lower() in UTF_8:
+        return file
+    try:
+        is_text = codecs.lookup(wanted)._is_text_encoding  # Python's hex and rot13 are not text encodings
+    except (LookupError, ValueError):
+        is_text = False
+    if not is_text:
+        raise UsageError(
+            f"unknown encoding {wanted!r}; use a name Python knows, for instance latin-1, cp1252 or utf-16"
+        )
+    path = new_file(scratch)
+    try:
+        with (
+            file.path.open(encoding=wanted, newline="") as source,
+            path.open("w", encoding="utf-8", newline="") as target,
+        ):
+            while block := source.read(BLOCK):
+                target.write(block)
+    except UnicodeError as error:
+        raise DataError(f"{file.name}: is not {wanted} ({error}); name the right one with --encoding") from error
+    return replace(file, path=path, is_temporary=True)
+
+
+def refuse_bad_bytes(file: File) -> None:
+    """Raise an error with line, byte and remedy if a file is not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, done, kept = 1, 0, b""
+    for block in _blocks(file):
+        try:
+            decoder.decode(block)
+        except UnicodeDecodeError as error:
+            position = done - len(kept) + error.start
+            line += (kept + block)[: error.start].count(b"\n")
+            raise _not_utf8(file, line, position, error.object[error.start]) from None
+        kept = decoder.getstate()[0]
+        line += block.count(b"\n")
+        done += len(block)
+    if kept:
+        raise _not_utf8(file, line, done - len(kept), kept[0])
+
+
+def _not_utf8(file: File, line: int, position: int, byte: int) -> DataError:
+    return DataError(
+        f"{file.name}:{line}: not UTF-8: byte 0x{byte:02x} at position {position + 1:,} of the file; "
+        "name the encoding, for instance --encoding latin-1 (or cp1252)"
+    )
+
+
+def line_ending(file: File) -> str | None:
+    """How all lines end, or None if endings are mixed; refuses NUL bytes along the way.
+
+    One fast pass over the bytes finds both. duckdb would accept them silently: it keeps NUL
+    in labels, and drops rows where CRLF changes to LF late in a file (seen with 2.0).
+    """
+    has_returns = False
+    for block in _blocks(file):
+        if b"\0" in block:
+            raise _nul_bytes(file)
+        has_returns = has_returns or b"\r" in block
+    return _ending_with_returns(file) if has_returns else "\n"
+
+
+def _ending_with_returns(file: File) -> str | None:
+    """Whether the line breaks of a file with carriage returns are all CRLF, or all CR."""
+    import numpy
+
+    returns = feeds = both = 0
+    last = b""
+    for block in _blocks(file):
+        codes = numpy.frombuffer(last + block, numpy.uint8)
+        is_return, is_feed = codes == ord("\r"), codes == ord("\n")
+        both += int(numpy.count_nonzero(is_return[:-1] & is_feed[1:]))
+        returns += int(numpy.count_nonzero(is_return[len(last) :]))
+        feeds += int(numpy.count_nonzero(is_feed[len(last) :]))
+        last = block[-1:]
+    if returns == feeds == both:
+        return "\r\n"
+    return "\r" if feeds == 0 else None
+
+
+def _nul_bytes(file: File) -> DataError:
+    """The error for NUL bytes, with their places; many of them suggest UTF-16 without a byte order mark."""
+    problems: list[str] = []
+    total, line = 0, 1
+    for block in _blocks(file):
+        for part in block.splitlines(keepends=True) if b"\0" in block else ():
+            if b"\0" in part:
+                total += 1
+                problems += [f"{file.name}:{line}: NUL byte"] if len(problems) < SHOWN_PROBLEMS else []
+            line += part.endswith((b"\n", b"\r"))
+        line += block.count(b"\n") if b"\0" not in block else 0
+    return DataError(
+        f"{file.name}: NUL bytes in {count(total, 'line')}: not a text file, a damaged one, or UTF-16 "
+        "(then: --encoding utf-16); export it again as UTF-8",
+        problems,
+        total,
+    )
+
+
+def _blocks(file: File) -> Iterator[bytes]:
+    with explained(file), file.path.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            yield block
+
+
+def records(file: File, delimiter: str, skip: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """Every record with the line on which it begins; raises a DataError at a broken quote."""
+    usual = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    begin = 1
+    try:
+        with file.path.open(encoding="utf-8-sig", newline="") as stream:
+            collections.deque(itertools.islice(stream, skip), maxlen=0)
+            reader = csv.reader(stream, delimiter=delimiter, strict=True)
+            for record in reader:
+                yield from [(begin + skip, record)] if record else []
+                begin = reader.line_num + 1
+    except csv.Error as error:
+        place = f"{file.name}:{begin + skip}"
+        if "unexpected end of data" in str(error):
+            raise DataError(
+                f'{place}: a quote (") is opened in this record and never closed; '
+                'close it, or write a quote inside a quoted cell as ""'
+            ) from None
+        raise DataError(
+            f'{place}: a quoted cell continues after its closing quote ({error}); write a quote inside it as ""'
+        ) from None
+    finally:
+        csv.field_size_limit(usual)
+
+
+def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], has_header: bool) -> None:
+    """Raise an error that shows the first ten rows of the wrong length and counts them; nothing if all fit."""
+    refuse_bad_bytes(file)
+    problems: list[str] = []
+    total = 0
+    for position, (line, record) in enumerate(records(file, delimiter, skip)):
+        if (position == 0 and has_header) or fits(record, len(names)):
+            continue
+        total += 1
+        if total <= SHOWN_PROBLEMS:
+            problems.append(_ragged(f"{file.name}:{line}", record, names))
+    if total:
+        raise DataError(
+            f"{file.name}: {count(total, 'row does', 'rows do')} not have the {count(len(names), 'cell')} of the "
+            f'header ({listed(names)}); correct the file, or put cells that hold the delimiter in quotes (")',
+            problems,
+            total,
+        )
+
+
+def fits(record: Sequence[str], width: int) -> bool:
+    """Whether a record has as many cells as the header; empty cells beyond it are trailing delimiters.
+
+    >>> fits(["a", "b", "", ""], 2), fits(["a"], 2), fits(["a", "b", "c"], 2)
+    (True, False, False)
+    """
+    return len(record) >= width and not any(record[width:])
+
+
+def _ragged(place: str, record: Sequence[str], names: Sequence[str]) -> str:
+    sizes = f"{len(record)} instead of {len(names)}"
+    if len(record) < len(names):
+        return f"{place}: column {shown(names[len(record)])}: too few cells: {sizes}"
+    return f"{place}: after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
+
+
+MOST_BYTES = 1 << 19
+AMBIGUOUS = (b'"', b"\r", b"\0")
+
+
+@dataclass(frozen=True, slots=True)
+class SmallText(Small):
+    """How to load a delimited file: on an engine when called, or as rows in memory if it is small and plain.
+
+    ``before`` is what the file was like when its header was looked at; ``load_copy`` loads columns of a copy of it,
+    with a folder for temporary files.
+    """
+
+    file: TextFile
+    before: Mapping[Path, Stamp]
+    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
+    load_copy: Callable[[TextFile, Path, Sequence[int]], nw.LazyFrame[Any]]
+
+    def rows(
+        self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
+    ) -> FewRows | None:
+        """The columns of these roles; None where the file is not small and plain."""
+        content = _plain_content(self.file)
+        rows = _split(content, self.file)
+        refuse_changed(self.before)
+        if not rows:
+            return None
+        return FewRows(
+            len(rows),
+            tuple(places),
+            lambda: _coded({role: [row[place] or None for row in rows] for role, place in places.items()}),
+            lambda: finish(self._reloaded(content, list(places.values()))),
+        )
+
+    def _reloaded(self, content: bytes, positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        """The same bytes on an engine: the file may have changed since, or gone."""
+        with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+            path = new_file(Path(folder))
+            path.write_bytes(content)
+            copy = replace(self.file, file=replace(self.file.file, path=path, is_temporary=True))
+            return self.load_copy(copy, Path(folder), positions)
+
+
+def _plain_content(file: TextFile) -> bytes:
+    """The content of a small file with a header in its first line and nothing to interpret; else nothing."""
+    path = file.file.path
+    if file.skip or not file.has_header or path.stat().st_size > MOST_BYTES:
+        return b""
+    content = path.read_bytes()
+    is_plain = not content.startswith(BOM_UTF8) and not any(mark in content for mark in AMBIGUOUS)
+    return content if is_plain else b""
+
+
+def _split(content: bytes, file: TextFile) -> list[list[str]]:
+    """The cells of every row below the header; none if a row has another number of cells, or a byte is not UTF-8."""
+    try:
+        lines = content.decode().removesuffix("\n").split("\n")
+    except UnicodeDecodeError:
+        return []
+    rows = [line.split(file.delimiter) for line in lines[1:]]
+    width = len(file.names)
+    return rows if width > 1 and all(len(row) == width for row in rows) else []
+
+
+def _coded(cells: Mapping[str, Sequence[str | None]]) -> CodedRows | None:
+    """The rows with a label and an item, as integers; None if there are too many items."""
+    items, labels = cells[ITEM], cells[LABEL]
+    kept = [place for place, label in enumerate(labels) if label is not None and items[place] is not None]
+    missing = sum(label is None for label in labels)
+    lacking = {"missing_label": missing, "missing_item": len(labels) - missing - len(kept)}
+    coded = {role: code_values([column[place] for place in kept]) for role, column in cells.items()}
+    names = {role: distinct for role, (_, distinct) in coded.items()}
+    if len(names[ITEM]) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
+        return None
+    return CodedRows({role: codes for role, (codes, _) in coded.items()}, names, lambda _: names[ITEM], lacking)
+
+
+def delimited_copy(rows: Iterable[Sequence[str]], scratch: Path) -> Path:
+    """A new file of these rows: commas, LF, and every cell quoted, because Python 3.11 would leave a lone CR bare."""
+    path = new_file(scratch)
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    return path

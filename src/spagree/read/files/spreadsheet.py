@@ -13,12 +13,10 @@ from pathlib import Path
 from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, UsageError, count
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL
-from spagree.read.contents import plain_name
-from spagree.read.files.archives import BROKEN_ZIP
-from spagree.read.files.delimited import TextFile, column_names
-from spagree.read.files.paths import ZIP, File, head
-from spagree.read.files.scratch import delimited_copy
-from spagree.read.tables import SAMPLE_ROWS, listed, shown
+from spagree.read.columns import plain_name
+from spagree.read.files.delimited import TextFile, column_names, delimited_copy
+from spagree.read.files.paths import ZIP, File, head, opened_zip
+from spagree.read.table import SAMPLE_ROWS, listed, shown
 from spagree.understood import Caution
 
 BLOCK = 1 << 20
@@ -151,12 +149,9 @@ def _hidden(file: File) -> int:
     """
     if head(file, len(ZIP)) != ZIP:
         return 0
-    try:
-        with zipfile.ZipFile(file.path) as archive:
-            sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-            spans = {name: _span(archive, name) for name in sheets if name.endswith(".xml")}
-    except BROKEN_ZIP as error:
-        raise _damaged(file, error) from error
+    with opened_zip(file.path, file.name) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        spans = {name: _span(archive, name) for name in sheets if name.endswith(".xml")}
     if any(name.endswith(".bin") for name in sheets):
         raise FileError(f"{file.name}: a binary workbook (.xlsb), which is not read; save it as .xlsx")
     for cells, rows, width, _ in spans.values():

@@ -9,12 +9,11 @@ question_column.py  several questions in one table
 
 from collections.abc import Callable, Mapping
 
-from spagree.read.layouts.broad import counts, transposed, wide
+from spagree.read.layouts.broad import counts, one_hot, transposed, wide
 from spagree.read.layouts.long import long, several_questions
-from spagree.read.layouts.one_hot import one_hot
-from spagree.read.layouts.recognise import Recognised, recognised
+from spagree.read.layouts.recognise import Recognised, recognised, without_second_header
 from spagree.read.request import Request
-from spagree.read.tables import Layout, Table
+from spagree.read.table import Layout, Table
 
 FORMATS: Mapping[str, Callable[[Table, Request], Layout]] = {
     "long": long,
@@ -24,4 +23,4 @@ FORMATS: Mapping[str, Callable[[Table, Request], Layout]] = {
     "one-hot": one_hot,
 }
 
-__all__ = ["FORMATS", "Layout", "Recognised", "recognised", "several_questions"]
+__all__ = ["FORMATS", "Layout", "Recognised", "recognised", "several_questions", "without_second_header"]

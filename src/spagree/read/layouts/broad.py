@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from spagree.errors import ColumnError, UsageError
+from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
 from spagree.late import nw
-from spagree.read import cells, columns, contents
+from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
-from spagree.read.contents import Column, columns_at
-from spagree.read.frames import is_spark
-from spagree.read.layouts.advice import ITEM_WORDS, apart_rows, is_numbered, named_like
-from spagree.read.layouts.long import joined
-from spagree.read.layouts.marked_rows import caution_trials
-from spagree.read.layouts.odd_columns import (
+from spagree.read.columns import OFF, ON, Column, columns_at
+from spagree.read.frames import collected, is_spark
+from spagree.read.layouts.doubts import (
     caution_annotators,
+    caution_second_header,
+    caution_trials,
     refuse_grid,
     refuse_repeated_names,
     refuse_same_names,
+    refuse_second_header,
     refuse_total,
+    summaries,
 )
-from spagree.read.layouts.odd_rows import caution_second_header, refuse_second_header, summaries
+from spagree.read.layouts.long import joined
+from spagree.read.layouts.recognise import ITEM_WORDS, apart_rows, is_numbered, named_like, refuse_few_items
 from spagree.read.request import Request
-from spagree.read.tables import Layout, Table, cell, listed, shown, sql_literal
+from spagree.read.table import Layout, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
 
 FEWEST_ROWS = 5
@@ -61,9 +64,9 @@ class _Broad:
 
     def labels(self, variable: str, request: Request) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
         """One row per label; an empty cell is not an annotation."""
-        frame, cautions = cells.in_one_type(self.load(), self.others)
+        frame, cautions = columns.in_one_type(self.load(), self.others)
         rated = self.tall(frame, variable, LABEL).filter(~nw.col(LABEL).is_null())
-        return cells.with_missing(rated, request.missing_texts), self.cautions + cautions
+        return columns.with_missing(rated, request.missing_texts), self.cautions + cautions
 
     def names(self, variable: str) -> dict[str, str]:
         """The columns of each role."""
@@ -113,9 +116,9 @@ def counts(table: Table, request: Request) -> Layout:
     broad = _broad(table, request, ITEM, "class")
     frame = broad.load()
     if not table.is_text:
-        cells.refuse_text_counts(frame, table, broad.others)
-        frame, _ = cells.in_one_type(frame, broad.others)
-    checked = cells.whole_counts(broad.tall(frame, LABEL, COUNT), table)
+        columns.refuse_text_counts(frame, table, broad.others)
+        frame, _ = columns.in_one_type(frame, broad.others)
+    checked = columns.whole_counts(broad.tall(frame, LABEL, COUNT), table)
     sampled = list(columns_at(table, broad.others).values())
     refuse_total(table, sampled)
     cautions = (
@@ -163,10 +166,10 @@ def _broad(table: Table, request: Request, key: str, what: str) -> _Broad:
             name = shown(request.names(key)[0])
             raise ColumnError(f"column {name} was given for --{key} and for --label; name it once")
         first = None
-    keys = () if first is None else columns.places(table, request, {key: first})[key]
+    keys = () if first is None else request.places(table, {key: first})[key]
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
-    link = contents.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
+    link = columns.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
     beside |= {} if link is None else {LINK: link}
     free = [p for p in range(len(table.columns)) if p not in (*keys, *beside.values())]
     others, aside = (chosen, ()) if chosen else _sorted(table, free, bool(keys), key, what)
@@ -193,8 +196,8 @@ def _key(table: Table, request: Request, key: str, taken: frozenset[int]) -> int
     """The first column that identifies a row: named, or guessed by its name; in forms also by what it holds."""
     if key == ITEM or request.names(key):
         return columns.resolve(table.columns, request.named(), [key], taken).positions.get(key)
-    for names in contents.PEOPLE:
-        hits = [i for i, column in enumerate(table.columns) if contents.plain_name(column) in names.split()]
+    for names in columns.PEOPLE:
+        hits = [i for i, column in enumerate(table.columns) if columns.plain_name(column) in names.split()]
         if len(hits) == 1:
             return hits[0]
     return None
@@ -214,7 +217,7 @@ def _sorted(
         _refuse_hidden_keys(table, sampled, key, what)
     if what == "class":
         numbers = {p: column for p, column in sampled.items() if any(map(_is_number, column.values))}
-        classes = contents.without_sums(numbers)
+        classes = columns.without_sums(numbers)
         others = [p for p in sampled if p not in classes]
         strange = {p: "not one of the counts" if p in numbers else "no numbers" for p in others}
         return tuple(classes), (*_aside(table, strange, what), *nameless)
@@ -222,7 +225,7 @@ def _sorted(
         return every, nameless
     if what == "annotator":
         refuse_grid(table, every)
-    kinds = contents.sort_out(sampled, is_form=key == ANNOTATOR)
+    kinds = columns.sort_out(sampled, is_form=key == ANNOTATOR)
     if len(kinds.groups) > 1:  # they answer different questions, unless nobody ever agreed
         groups = [listed([table.columns[p] for p in group], limit=6) for group in kinds.groups[:4]]
         options = table.options(LABEL, kinds.rated[:6])
@@ -300,7 +303,7 @@ def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
 def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]:
     """With --no-header, a caution if no cell of the first line occurs again: it may be a header after all."""
     sampled = columns_at(table, positions)
-    first = [contents.plain_text(column.cells[0]) for column in sampled.values() if column.cells]
+    first = [columns.plain_text(column.cells[0]) for column in sampled.values() if column.cells]
     again = Counter(value for column in sampled.values() for value in column.values.elements())
     if is_numbered(table.columns) and len(table.sample) >= FEWEST_ROWS and all(again[value] == 1 for value in first):
         yield Caution(
@@ -314,7 +317,7 @@ def _looks_like_counts(sampled: Sequence[Column]) -> Iterator[Caution]:
     """A caution for whole numbers with the same sum in every row."""
     if len(sampled) < 2 or not all(column.is_whole for column in sampled) or len(sampled[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
         return
-    rows = set(contents.whole_rows(sampled))
+    rows = set(columns.whole_rows(sampled))
     sums = {sum(row) for row in rows}
     if len(sums) == 1 and len(rows) > 1:
         yield Caution(
@@ -327,7 +330,7 @@ def _looks_like_no_counts(sampled: Sequence[Column]) -> Iterator[Caution]:
     """Cautions for whole numbers that are probably ratings (none is 0) or percentages (in steps of few annotations)."""
     if not all(column.is_whole for column in sampled) or len(sampled[0].cells) < FEWEST_ROWS:
         return
-    rows = contents.whole_rows(sampled)
+    rows = columns.whole_rows(sampled)
     numbers = {number for row in rows for number in row}
     if len(sampled) >= FEWEST_CLASSES and 0 not in numbers:
         yield Caution(
@@ -357,3 +360,70 @@ def _looks_transposed(broad: _Broad, request: Request) -> Iterator[Caution]:
         "looks_transposed",
         f"{reason}: if each row is an annotator and each column an item, use --format transposed{annotator}",
     )
+
+
+SEPARATOR = "|"
+FEWEST_SWITCHES = 2
+
+
+def one_hot(table: Table, request: Request) -> Layout:
+    """The classes set in a row are its label; several of them form a set."""
+    for option, name in (("question", request.question), ("time", request.time)):
+        if name is not None:
+            raise UsageError(f"--{option} {shown(name)} is not supported for one-hot tables; leave it out")
+    chosen = columns.several(table.columns, request.names(LABEL))
+    roles = columns.resolve(table.columns, request.named(), (ITEM, ANNOTATOR, *request.also()), frozenset(chosen))
+    if ITEM not in roles.positions:
+        raise ColumnError(f"{table.name}: no column looks like the item; name it with --item ({listed(table.columns)})")
+    places = request.places(table, roles.positions)
+    refuse_few_items(table, places, roles.guessed, None)
+    free = table.free(places)
+    classes = chosen or [p for p, column in columns_at(table, free).items() if column.is_switch]
+    if len(classes) < FEWEST_SWITCHES:
+        raise ColumnError(
+            f"{table.name}: fewer than two columns hold 0 and 1; name the class columns with --label, "
+            f"or choose another --format (columns: {listed(table.columns)})"
+        )
+    needed = [p for positions in (*places.values(), classes) for p in positions]
+    frame = table.load(list(dict.fromkeys(needed)))
+    row = [ROW] if table.is_ordered else []
+    _refuse_other_cells(frame, table, classes, row)
+    shown_columns = [joined(positions).alias(role) for role, positions in places.items()]
+    labelled = frame.select(*shown_columns, _label(table, classes).alias(LABEL), *row)
+    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
+    names[LABEL] = listed([table.columns[p] for p in classes], limit=5)
+    aside = [] if chosen else [table.columns[p] for p in free if p not in classes]
+    message = f"columns with values other than 0 and 1 were ignored: {listed(aside, limit=8)}"
+    cautions = (Caution("columns_aside", message),) if aside else ()
+    return Layout(labelled, "one-hot", names, roles.guessed, cautions)
+
+
+def _text(position: int) -> nw.Expr:
+    """The cell as text in lower case; a whole number without decimals."""
+    return nw.col(cell(position)).cast(nw.String).str.to_lowercase().str.replace_all(r"\.0$", "")
+
+
+def _label(table: Table, classes: Sequence[int]) -> nw.Expr:
+    """The names of the classes that are on, joined in the order of the columns; null where none is."""
+    names = [table.columns[p] for p in classes]
+    as_list = any(SEPARATOR in name or name.startswith("[") for name in names)
+    written = [json.dumps(name, ensure_ascii=False) if as_list else name for name in names]
+    parts = [
+        nw.when(_text(p).is_in(ON)).then(nw.lit(SEPARATOR + name)).otherwise(nw.lit(""))
+        for p, name in zip(classes, written, strict=True)
+    ]
+    whole = nw.concat_str(parts).str.slice(1)
+    if as_list:
+        whole = nw.concat_str([nw.lit("["), whole.str.replace_all('"|"', '","', literal=True), nw.lit("]")])
+    return nw.when(whole != ("[]" if as_list else "")).then(whole)
+
+
+def _refuse_other_cells(frame: nw.LazyFrame[Any], table: Table, classes: Sequence[int], row: Sequence[str]) -> None:
+    """Refuse cells other than 0 and 1; an empty cell is 0."""
+    for position in classes:
+        text = _text(position)
+        wrong = frame.filter(~text.is_null(), text != "", ~text.is_in(ON + OFF))
+        examples = collected(wrong.select(cell(position), *row).head(SHOWN_PROBLEMS))
+        if examples:
+            problems = [wrong_cell(table.name, table.columns[position], value, number) for value, *number in examples]
+            raise DataError("cells of a one-hot table are 0 or 1; correct them, or name the class columns", problems)

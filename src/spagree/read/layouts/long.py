@@ -6,19 +6,19 @@ Times are unix seconds or ISO 8601; they become something that sorts correctly.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, count
 from spagree.late import nw
-from spagree.read import cells, columns
+from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
-from spagree.read.contents import columns_at, link_column, plain_name, values_by_item, words
-from spagree.read.layouts import advice, lookalikes, question_column
-from spagree.read.layouts.marked_rows import caution_marked
-from spagree.read.layouts.mixed_rows import caution_mixed
-from spagree.read.layouts.other_label import caution_other_label
+from spagree.read.columns import columns_at, link_column, plain_name, values_by_item, words
+from spagree.read.frames import collected
+from spagree.read.layouts import doubts, recognise
+from spagree.read.layouts.doubts import caution_marked, caution_mixed, caution_other_label
 from spagree.read.request import Request
-from spagree.read.tables import Layout, Small, Table, cell, listed, shown, sql_literal, wrong_cell
+from spagree.read.table import Layout, Small, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
 
 # Seconds since 1970 (UTC): numbers stay as they are, and a date without a zone is in UTC, whatever the
@@ -140,14 +140,14 @@ def long(table: Table, request: Request) -> Layout:
             "column per annotator), --format counts or --format one-hot (one column per class)"
         )
     roles, places = _roles(table, request)
-    lookalikes.refuse_marks(table, places)
-    lookalikes.refuse_nested(table, places)
+    doubts.refuse_marks(table, places)
+    doubts.refuse_nested(table, places)
     if LABEL in roles.guessed:
-        lookalikes.refuse_side_by_side(table, places)
-        lookalikes.refuse_item_text(table, places)
+        doubts.refuse_side_by_side(table, places)
+        doubts.refuse_item_text(table, places)
     places |= _count_column(table, places)
-    question = question_column.column(table, places, request.question)
-    advice.refuse_few_items(table, places, roles.guessed, question)
+    question = column(table, places, request.question)
+    recognise.refuse_few_items(table, places, roles.guessed, None if question is None else question.position)
     needed = [p for positions in places.values() for p in positions]
     link = link_column(table, places[ITEM], needed)
     if link is not None:
@@ -158,24 +158,24 @@ def long(table: Table, request: Request) -> Layout:
     cautions: tuple[Caution, ...] = ()
     if rows is None:
         loaded = table.load(list(dict.fromkeys(needed if question is None else [*needed, question.position])))
-        chosen = loaded if question is None else question_column.choose(loaded, table, places, question)
+        chosen = loaded if question is None else choose(loaded, table, places, question)
         renamed = _renamed(chosen, table, places)
-        renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
+        renamed = columns.whole_counts(renamed, table) if COUNT in places else renamed
         timed, cautions = _timed(renamed, table, names, request, TIME in roles.guessed)
         if TIME not in timed.collect_schema().names():
             names.pop(TIME, None)
-        rows = cells.with_missing(timed, request.missing_texts)
+        rows = columns.with_missing(timed, request.missing_texts)
     if question is not None and question.value is not None:
         names["question"] = f"{table.columns[question.position]} = {question.value}"
     cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
     where = [condition.column for condition in request.conditions()]
     cautions += tuple(caution_marked(table, places, where))
-    cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
+    cautions += tuple(recognise.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
     cautions += tuple(caution_other_label(table, places)) if LABEL in roles.guessed and question is None else ()
     is_guess = ITEM in roles.guessed and question is None
     cautions += tuple(caution_mixed(table, places, where, is_guess))
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
-    return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))
+    return Layout(rows, "long", names, kept, cautions, places, recognise.apart(table, places))
 
 
 def _few_rows(table: Table, places: Mapping[str, Sequence[int]], request: Request) -> FewRows | None:
@@ -196,13 +196,13 @@ def _renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequen
 
 def _roles(table: Table, request: Request) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
     """The columns of every role; refuses a table that has none for the item or the label."""
-    roles = columns.requested(table, request, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
+    roles = request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
     lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
     for role in lacking:
         _refuse_other_role(table, role, roles)
     if lacking:
-        raise advice.unknown_columns(table, lacking, roles)
-    return roles, columns.places(table, request, roles.positions)
+        raise recognise.unknown_columns(table, lacking, roles)
+    return roles, request.places(table, roles.positions)
 
 
 def _refuse_other_role(table: Table, lacking: str, roles: columns.Roles) -> None:
@@ -236,11 +236,11 @@ def several_questions(table: Table, request: Request) -> list[str]:
     if len(request.names(LABEL)) > 1 or request.question is not None:
         return []
     _, places = _roles(table, request)
-    question = question_column.column(table, places, None)
+    question = column(table, places, None)
     if question is None:
         return []
     frame = table.load(list(dict.fromkeys([*places[ITEM], *places.get(ANNOTATOR, ()), question.position])))
-    return question_column.values(frame, question) if question_column.has_several(frame, places, question) else []
+    return values(frame, question) if has_several(frame, places, question) else []
 
 
 def joined(positions: Sequence[int]) -> nw.Expr:
@@ -288,3 +288,93 @@ def _caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> Iter
                 f"items of one group have something in common, the interval is too narrow; use --cluster {name}",
             )
             return
+
+
+NAMES = words(
+    "question questionid questionname questiontext task taskname taskid subtask aspect dimension criterion "
+    "criteria attribute field variable name key annotationtype labeltype type scheme layer measure metric "
+    "facet"
+)
+MOST = 100  # questions
+OFTEN = 0.2  # share of an annotator's items that have several questions
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionColumn:
+    """The column of the question, and the one that was chosen."""
+
+    position: int
+    value: str | None
+
+
+def column(table: Table, places: Mapping[str, Sequence[int]], wanted: str | None) -> QuestionColumn | None:
+    """The column that may say which question a row answers."""
+    free = table.free(places)
+    if wanted is not None:
+        return _chosen(table, free, wanted)
+    named = [p for p in free if plain_name(table.columns[p]) in NAMES]
+    varying = [p for p, column in columns_at(table, named).items() if len(column.values) > 1] if table.sample else []
+    return QuestionColumn((varying or named)[0], None) if named else None
+
+
+def _chosen(table: Table, free: Sequence[int], wanted: str) -> QuestionColumn:
+    """``--question VALUE``, or ``--question COLUMN=VALUE`` where several columns hold it."""
+    name, mark, value = wanted.partition("=")
+    if mark and name in table.columns:
+        return QuestionColumn(columns.find(table.columns, name, "--question"), value)
+    sampled = columns_at(table, free)
+    holding = [p for p in free if wanted in sampled[p].values]
+    named = [p for p in free if plain_name(table.columns[p]) in NAMES]
+    fitting = [p for p in holding if p in named] or holding or named
+    if len(fitting) == 1:
+        return QuestionColumn(fitting[0], wanted)
+    if not fitting:
+        raise UsageError(
+            f"--question {shown(wanted)}: no column of {table.name} names questions; leave it out, or write "
+            f"--question COLUMN={wanted} (columns: {listed(table.columns)})"
+        )
+    names = listed([table.columns[p] for p in fitting])
+    raise UsageError(
+        f"--question {shown(wanted)}: {len(fitting)} columns hold it; "
+        f"write --question COLUMN={wanted} (columns: {names})"
+    )
+
+
+def values(frame: nw.LazyFrame[Any], question: QuestionColumn) -> list[str]:
+    """The questions of the column, in order."""
+    name = cell(question.position)
+    rows = collected(frame.select(nw.col(name).cast(nw.String)).unique(subset=[name]).head(MOST + 1))
+    return sorted(value for (value,) in rows if value is not None)
+
+
+def choose(
+    frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]], question: QuestionColumn
+) -> nw.LazyFrame[Any]:
+    """The rows of the chosen question; refuses to mix several."""
+    column = shown(table.columns[question.position])
+    if question.value is None:
+        if has_several(frame, places, question):
+            names = values(frame, question)
+            raise ColumnError(
+                f"{table.name}: column {column} holds {len(names)} questions, answered for the same items: "
+                f"{listed(names, limit=10)}; choose one with --question {shown(names[0])}, or score each with "
+                "--all-questions"
+            )
+        return frame
+    name = cell(question.position)
+    rows = frame.filter(nw.col(name).cast(nw.String) == question.value)
+    if not collected(rows.select(name).head(1)):
+        questions = listed(values(frame, question))
+        raise UsageError(f"--question {shown(question.value)}: no such question; column {column} has {questions}")
+    return rows
+
+
+def has_several(frame: nw.LazyFrame[Any], places: Mapping[str, Sequence[int]], question: QuestionColumn) -> bool:
+    """Whether an annotator often has several values of the column on one item (or an item has, without annotators)."""
+    if not 1 < len(values(frame, question)) <= MOST:
+        return False
+    keys = [cell(p) for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
+    sizes = frame.group_by(*keys).agg(nw.col(cell(question.position)).n_unique().alias("questions"))
+    several = (nw.col("questions") > 1).cast(nw.Int64)
+    ((repeated, total),) = collected(sizes.select(several.sum().alias("several"), nw.len().alias("all")))
+    return int(repeated or 0) > OFTEN * int(total)

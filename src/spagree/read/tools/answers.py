@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import ROW
-from spagree.read.files import csv_checks, delimited, duckdb_tables
-from spagree.read.files.delimited import TextFile
-from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
-from spagree.read.files.json_objects import SOME, as_object, objects
-from spagree.read.files.json_text import DECODER, as_text
-from spagree.read.files.paths import File
-from spagree.read.files.scratch import new_file
-from spagree.read.tables import listed, shown
+from spagree.read.files import delimited, duckdb
+from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
+from spagree.read.files.json import DECODER, SOME, as_object, as_text, objects
+from spagree.read.files.paths import File, new_file
+from spagree.read.table import listed, shown
 from spagree.read.tools.source import Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
@@ -112,11 +109,11 @@ def _table(
     positions, may_omit = [*columns.values()], bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
     try:
         file_read = _shortened(opened, omitted) if may_omit else opened
-        frame = duckdb_tables.text_frame(file_read, positions, options.scratch)
+        frame = duckdb.text_frame(file_read, positions, options.scratch)
     except DataError:
         if not may_omit:
             raise
-        frame = duckdb_tables.text_frame(_filled_up(opened, omitted, options.scratch), positions, options.scratch)
+        frame = duckdb.text_frame(_filled_up(opened, omitted, options.scratch), positions, options.scratch)
     has_cells = frame.select(polars.any_horizontal((polars.exclude(ROW) != "").fill_null(value=False))).to_series()
     if not has_cells.all():
         frame = frame.filter(has_cells)
@@ -139,7 +136,7 @@ def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextF
     path = new_file(scratch)
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        for _, record in csv_checks.records(opened.file, opened.delimiter, opened.skip):
+        for _, record in delimited.records(opened.file, opened.delimiter, opened.skip):
             writer.writerow(record + [""] * len(omitted) if len(record) == kept else record)
     return replace(opened, file=replace(opened.file, path=path), delimiter=",", skip=0)
 

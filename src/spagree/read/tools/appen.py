@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from spagree.errors import ColumnError, DataError
-from spagree.read.tables import listed
+from spagree.read.table import listed
 from spagree.read.tools import guess, timestamps
 from spagree.read.tools.answers import Record, cell, from_text, item_text, known, one_or_more, records
 from spagree.read.tools.source import TABLE, Source

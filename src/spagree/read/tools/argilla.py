@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError, count
-from spagree.read.files.json_text import as_text
-from spagree.read.tables import shown
+from spagree.read.files.json import as_text
+from spagree.read.table import shown
 from spagree.read.tools.answers import Record, answer, entries, item_text, known, part, records
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source

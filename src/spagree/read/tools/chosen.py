@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spagree.errors import ColumnError, DataError, UsageError
-from spagree.read.conditions import Condition
-from spagree.read.files.json_text import DECODER, as_text
-from spagree.read.tables import listed, shown
+from spagree.read.files.json import DECODER, as_text
+from spagree.read.table import listed, shown
+from spagree.read.where import Condition
 
 MOST_SHOWN = 10
 Placed = tuple[str, int, Mapping[str, Any]]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files.encodings import as_utf8
+from spagree.read.files.delimited import as_utf8
 from spagree.read.files.paths import File, with_kind
 from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known, one_or_more
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects

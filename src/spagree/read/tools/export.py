@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spagree.errors import ColumnError, DataError, UsageError, count, unknown_name
 from spagree.garbage import without_collecting
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME
-from spagree.read.tables import listed, shown
+from spagree.read.table import listed, shown
 from spagree.read.tools import timestamps
 from spagree.read.tools.fields import field_in, fields_of
 from spagree.read.tools.rules import Rules

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files.json_text import DECODER
-from spagree.read.tables import listed
+from spagree.read.files.json import DECODER
+from spagree.read.table import listed
 from spagree.read.tools.answers import Record, cell, item_text, known, records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool

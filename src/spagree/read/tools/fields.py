@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from spagree.read.contents import ADDRESSES, names_link
-from spagree.read.files.json_text import as_text
+from spagree.read.columns import ADDRESSES, names_link
+from spagree.read.files.json import as_text
 
 
 def field_in(record: Mapping[str, Any], name: str) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files.json_text import DECODER
+from spagree.read.files.json import DECODER
 from spagree.read.files.paths import File, with_kind
 from spagree.read.tools.answers import Record, cell, file_records, item_text, known, part
 from spagree.read.tools.mturk import crowd_value

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spagree.read.files.json_text import as_text
+from spagree.read.files.json import as_text
 
 STRUCTURED = ('{"', '[{"')
 

@@ -9,7 +9,7 @@ from typing import Any
 from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES
-from spagree.read.tables import listed, shown
+from spagree.read.table import listed, shown
 from spagree.read.tools.answers import Record, answer, entries, item_text, known, records
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source

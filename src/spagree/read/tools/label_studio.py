@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError, count
-from spagree.read.files.json_text import DECODER, as_text
-from spagree.read.tables import shown
+from spagree.read.files.json import DECODER, as_text
+from spagree.read.table import shown
 from spagree.read.tools import guess, label_studio_database
 from spagree.read.tools.answers import Record, answer, cell, item_text, known, part, records
 from spagree.read.tools.fields import address_in

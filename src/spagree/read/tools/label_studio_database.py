@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files.json_text import DECODER
+from spagree.read.files.json import DECODER
 from spagree.read.tools.answers import Record, cell, item_text
 from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, aliases, answers, config_aliases
 from spagree.read.tools.source import Source

@@ -10,8 +10,8 @@ from sys import intern
 from typing import Any
 
 from spagree.errors import DataError, FileError
-from spagree.read.files.json_text import as_text
-from spagree.read.tables import shown
+from spagree.read.files.json import as_text
+from spagree.read.table import shown
 from spagree.read.tools.answers import Record, answer, known, one_or_more, part
 from spagree.read.tools.tool import ReaderOptions, Value
 

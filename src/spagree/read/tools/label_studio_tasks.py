@@ -13,8 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import astuple
 
-from spagree.read.files.json_objects import FAST, PARTS, SOME, Several
-from spagree.read.files.json_text import Written
+from spagree.read.files.json import FAST, PARTS, SOME, Several, Written
 from spagree.read.tools.answers import Record, cell, item_text
 from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, answers, person
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Responses, Value

@@ -12,9 +12,9 @@ from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError, count
-from spagree.read.contents import names_link
-from spagree.read.files.json_text import DECODER
-from spagree.read.tables import listed, shown
+from spagree.read.columns import names_link
+from spagree.read.files.json import DECODER
+from spagree.read.table import listed, shown
 from spagree.read.tools import timestamps
 from spagree.read.tools.answers import answer, from_text, one_or_more, tables
 from spagree.read.tools.source import TABLE, Source

@@ -9,7 +9,7 @@ from spagree.errors import ColumnError, DataError
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
-from spagree.read.tables import listed
+from spagree.read.table import listed
 from spagree.read.tools.answers import Record, answer, cell, file_records, from_text, item_text, known
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import ARCHIVE, COLUMNS, FOLDER, Source

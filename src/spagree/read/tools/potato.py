@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files.json_text import as_text
+from spagree.read.files.json import as_text
 from spagree.read.files.paths import File, with_kind
-from spagree.read.tables import shown
+from spagree.read.table import shown
 from spagree.read.tools import potato_1x
 from spagree.read.tools.answers import Record, cell, file_records, one_or_more, part
 from spagree.read.tools.source import FOLDER, OBJECTS, Source

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spagree.read.files.json_text import as_text
+from spagree.read.files.json import as_text
 from spagree.read.tools.answers import Record, cell, item_text, one_or_more, part
 from spagree.read.tools.tool import ReaderOptions, Response, Value
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spagree.errors import DataError, count
-from spagree.read.tables import shown
+from spagree.read.table import shown
 from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value

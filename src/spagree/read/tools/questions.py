@@ -10,9 +10,9 @@ from typing import Any
 
 from spagree.errors import DataError, FileError, SpagreeError, UsageError, count
 from spagree.late import nw
-from spagree.read import cells
+from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations
-from spagree.read.tables import SHOWN_EXAMPLES, shown
+from spagree.read.table import SHOWN_EXAMPLES, shown
 from spagree.read.tools.export import Export, gather
 from spagree.read.tools.rules import Rules
 from spagree.read.tools.source import ARCHIVE, SPECIAL, Source
@@ -89,7 +89,7 @@ def _annotations(
     frame = export.frame(question, options)
     cautions = (*options.cautions, *_control_questions(export.golds.get(question, 0)), *_two_texts(export))
     del options.cautions[before:]  # they concern this question only
-    lazy: nw.LazyFrame[Any] = cells.with_missing(nw.from_native(frame.lazy()), missing)
+    lazy: nw.LazyFrame[Any] = columns.with_missing(nw.from_native(frame.lazy()), missing)
     present = {role: name for role, name in understood.columns.items() if role in frame.columns}
     roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in frame.columns]
     examples = tuple(tuple(str(value) for value in row) for row in frame.select(roles).head(SHOWN_EXAMPLES).rows())

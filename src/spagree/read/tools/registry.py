@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from spagree import extensions
+from spagree import plugins
 from spagree.errors import UsageError
 from spagree.read.databases.addresses import needed
 from spagree.read.tools import unreadable
@@ -62,7 +62,7 @@ def load(name: str) -> Tool:
         return tool
     from spagree.read.tools.tool import Tool
 
-    extension = extensions.load(extensions.READERS, name)
+    extension = plugins.load(plugins.READERS, name)
     if not isinstance(extension, Tool):
         kind = type(extension).__name__
         raise UsageError(f"--format {name}: its package offers {kind}, not a Tool; update the package")

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import FileError, SpagreeError
 from spagree.read.databases import addresses
-from spagree.read.files.encodings import as_utf8
-from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, refuse_equal, with_kind
-from spagree.read.files.scratch import new_file
+from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, new_file, opened_zip, refuse_equal, with_kind
 
 if TYPE_CHECKING:
     import zipfile
@@ -127,20 +125,13 @@ def _special(file: File, scratch: Path) -> Source | None:
 
 def _archive(file: File, scratch: Path) -> Source | None:
     """A flat zip archive of text files, unpacked; for other archives except spreadsheets, only the names."""
-    import zipfile
-
-    from spagree.read.files.archives import BROKEN_ZIP, zip_members
-
-    members = [name for name in zip_members(file.path, file.name) if not name.endswith("/")]
-    if any(name.startswith("xl/") for name in members):
-        return None
-    if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
-        return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), path=str(file.path))
-    try:
-        with zipfile.ZipFile(file.path) as archive:
-            files = tuple(_unpacked(archive, name, file, scratch) for name in members)
-    except BROKEN_ZIP as error:
-        raise FileError(f"{file.name}: truncated or damaged ({error}); copy or download it again") from error
+    with opened_zip(file.path, file.name) as archive:
+        members = [name for name in archive.namelist() if not name.endswith("/")]
+        if any(name.startswith("xl/") for name in members):
+            return None
+        if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
+            return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), path=str(file.path))
+        files = tuple(_unpacked(archive, name, file, scratch) for name in members)
     return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), files)
 
 
@@ -160,13 +151,15 @@ def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
         opened = delimited.open_delimited(file, encoding, header=True, scratch=scratch)
         return replace(origin, keys=dict.fromkeys(opened.names, ""))
     if origin.shape == OBJECTS:
-        objects = first_objects(as_utf8(file, encoding, scratch))
+        from spagree.read.files import delimited
+
+        objects = first_objects(delimited.as_utf8(file, encoding, scratch))
         return replace(origin, keys={key: "" for record in objects for key in record}, objects=objects)
     if file.kind == "parquet":
-        from spagree.read.files import duckdb_tables
+        from spagree.read.files import duckdb
 
-        connection = duckdb_tables.connect()
-        return replace(origin, keys=dict(duckdb_tables.parquet_schema(connection, file)), connection=connection)
+        connection = duckdb.connect()
+        return replace(origin, keys=dict(duckdb.parquet_schema(connection, file)), connection=connection)
     return replace(origin, keys=_arrow_types(file)) if origin.shape == COLUMNS else origin
 
 
@@ -180,7 +173,7 @@ def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:
 
 
 def _decoded(text: str) -> Iterator[Any]:
-    from spagree.read.files.json_text import DECODER
+    from spagree.read.files.json import DECODER
 
     position = 0
     for _ in range(SHOWN_OBJECTS):

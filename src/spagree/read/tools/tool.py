@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from spagree.read.contents import names_link
+from spagree.read.columns import names_link
 from spagree.read.tools.chosen import Chosen
 from spagree.read.tools.fields import address_in
 from spagree.read.tools.source import Source

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spagree.errors import DataError, count
-from spagree.read.files.json_objects import FAST, REFUSED
-from spagree.read.files.json_text import DECODER, as_text
-from spagree.read.tables import shown
+from spagree.read.files.json import DECODER, FAST, REFUSED, as_text
+from spagree.read.table import shown
 from spagree.read.tools.answers import Record, answer, cell, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value

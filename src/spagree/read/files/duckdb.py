@@ -8,27 +8,36 @@ rows, 2 cores: load 1.0 s, each group-by 0.55 s; as a scan 0.9–1.3 s per group
 # ruff: noqa: S608 - paths and names are quoted here, everything else is ours
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spagree import progress
 from spagree.errors import DataError, FileError
+from spagree.grouping import by_hash, run_starts
 from spagree.late import nw
-from spagree.read.annotations import ROW, Stamp
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, CodedRows, FewRows, HashedRows, Stamp
 from spagree.read.files import without_pandas
 from spagree.read.files.paths import File, refuse_changed, stamps
-from spagree.read.files.scratch import spill_folder
-from spagree.read.tables import SAMPLE_ROWS, Table, cell, listed, sql_literal, sql_name
+from spagree.read.table import SAMPLE_ROWS, Small, Table, cell, listed, sql_literal, sql_name
 
 if TYPE_CHECKING:
     import polars
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from numpy.typing import NDArray
 
+    from spagree.grouping import Codes
     from spagree.read.files.delimited import TextFile
+
 
 USUAL_LINE, LONGEST_LINE = 1 << 21, 1 << 28  # buffers grow with it: try the small one first
 
@@ -67,7 +76,7 @@ def _share(connection: DuckDBPyConnection) -> float | None:
 
 def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory: bool = False) -> Table:
     """Delimited files with the same columns as one table of text; ``in_memory``: without duckdb if small and plain."""
-    from spagree.read.files.small_text import SmallText
+    from spagree.read.files.delimited import SmallText
 
     first, before = files[0], stamps([file.file for file in files])
     order = [_matching(file.names, first.names, file.file.name, first.file.name) for file in files]
@@ -197,8 +206,6 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
 
     ``in_memory``: a score may fetch a small table as integers.
     """
-    from spagree.read.files.small_parquet import MOST_ROWS, SmallParquet
-
     connection = connect()
     watched = stamps(files)
     schema = common_schema(connection, files)
@@ -301,3 +308,209 @@ def _queried(connection: Any, query: str, files: Sequence[File]) -> list[tuple[A
         for file in files:
             parquet_schema(connection, file)
         raise
+
+
+MOST_ROWS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SmallParquet(Small):
+    """How to load a small table: on an engine when called, or as integers if its columns are texts or whole numbers.
+
+    ``scan`` is its SQL, ``schema`` its columns and their types, ``before`` the state of its files when first opened.
+    """
+
+    connection: DuckDBPyConnection
+    scan: str
+    size: int
+    schema: Sequence[tuple[str, str]]
+    before: Mapping[Path, Stamp]
+    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
+
+    def rows(
+        self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
+    ) -> FewRows | None:
+        """The columns of these roles; None unless all are texts or whole numbers."""
+        chosen = {role: self.schema[place] for role, place in places.items()}
+        if any(kind not in CODED_KINDS for _, kind in chosen.values()):
+            return None
+        named = ", ".join(f"{sql_name(name)} AS {role}" for role, (name, _) in chosen.items())
+        query = f"SELECT {named} FROM {self.scan}"
+        return FewRows(
+            self.size,
+            tuple(places),
+            lambda: self._coded(query),
+            lambda: finish(self.load(list(places.values()))),
+            lambda: self._hashed(query),
+        )
+
+    def _coded(self, query: str) -> CodedRows | None:
+        """The rows with a label and an item, as integers."""
+        rows = coded_rows(self.connection.sql(query), self.size)
+        refuse_changed(self.before)
+        return rows
+
+    def _hashed(self, query: str) -> HashedRows | None:
+        """What a score needs of the rows with a label and an item."""
+        rows = hashed_rows(self.connection, self.connection.cursor(), query, self.size)
+        refuse_changed(self.before)
+        return rows
+
+
+# Other types have values that are equal but spelled differently, or NaN.
+CODED_KINDS = {"VARCHAR", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+USABLE = f"{ITEM} IS NOT NULL AND {LABEL} IS NOT NULL"
+MOST_LABEL_BITS = 20
+
+
+def coded_rows(relation: DuckDBPyRelation, total: int) -> CodedRows | None:
+    """Columns ``item``, ``label`` and, where known, ``annotator`` as codes; of ``total`` rows, some may lack a value.
+
+    None if two values have the same hash, which is checked.
+    """
+    roles, usable = relation.columns, relation.filter(USABLE)
+    hashes = usable.project(", ".join(f"hash({role}) AS {role}" for role in roles)).fetchnumpy()
+    missing = total - len(hashes[ITEM])
+    unlabelled = relation.filter(f"{LABEL} IS NULL").count("*").fetchall()[0][0] if missing else 0
+    kept = usable if missing else relation
+    codes, names = {}, {}
+    for role in roles:
+        distinct, names[role] = _distinct_items(kept) if role == ITEM else _distinct_names(kept, role)
+        ranks = _places(hashes.pop(role), distinct)
+        if ranks is None:
+            return None
+        codes[role] = ranks if role == ITEM else np.where(ranks < len(names[role]), ranks, np.int32(-1))
+    lacking = {"missing_label": unlabelled, "missing_item": missing - unlabelled}
+    return CodedRows(codes, names, lambda every: sampled_items(kept.project(ITEM), every), lacking)
+
+
+def _distinct_items(relation: DuckDBPyRelation) -> tuple[NDArray[np.uint64], list[str]]:
+    """The hashes of all items in the order of their names, which are not fetched."""
+    ordered = relation.project(ITEM).distinct().order(ITEM)
+    return ordered.project(f"hash({ITEM}) AS hash").fetchnumpy()["hash"], []
+
+
+def _distinct_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.uint64], list[str]]:
+    """The hashes of all values in the order of their texts, null last, and these texts."""
+    pairs = relation.project(role).distinct().project(f"{role}, hash({role})").fetchall()
+    pairs.sort(key=lambda pair: (pair[0] is None, str(pair[0])))
+    return np.array([value_hash for _, value_hash in pairs], np.uint64), [
+        str(name) for name, _ in pairs if name is not None
+    ]
+
+
+def _places(hashes: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> Codes | None:
+    """The place of each hash among the distinct values; None if two of these have one hash, or hashes are others."""
+    order, starts = by_hash(hashes)
+    ranks = np.argsort(distinct).astype(np.int32)
+    if not np.array_equal(hashes[order[starts]], distinct[ranks]):
+        return None
+    codes = np.empty(len(hashes), dtype=np.int32)
+    codes[order] = np.repeat(ranks, np.diff(starts, append=len(order)))
+    return codes
+
+
+def sampled_items(items: DuckDBPyRelation, every: int) -> list[str]:
+    """One item in ``every``, by the hash of its name without surrounding blanks, case and zeros; none if not texts.
+
+    All spellings of a name are in the sample, or none.
+    """
+    if [str(kind) for kind in items.types] != ["VARCHAR"]:
+        return []
+    if every > 1:
+        items = items.filter(f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0")
+    return [item for (item,) in items.distinct().fetchall()]
+
+
+def hashed_rows(connection: DuckDBPyConnection, names: DuckDBPyConnection, query: str, total: int) -> HashedRows | None:
+    """What a score needs of the same columns, as a query gives them; the names of items stay in another connection.
+
+    None if no row is usable, an annotator labelled an item twice, or two values have the same hash. duckdb reads a row
+    group on one core, and many files have only one: the items are listed while the hashes are fetched.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    relation = connection.sql(query)
+    by_label = relation.aggregate(f"{LABEL}, hash({LABEL}), count(*)", LABEL).fetchall()
+    pairs = sorted((str(label), value_hash) for label, value_hash, _ in by_label if label is not None)
+    labels = np.array([value_hash for _, value_hash in pairs], np.uint64)
+    bits = next((bits for bits in range(1, MOST_LABEL_BITS) if _differ(labels, bits)), None)
+    if bits is None or not pairs:
+        return None
+    listing = f"CREATE OR REPLACE TEMP TABLE items AS SELECT DISTINCT {ITEM} FROM ({query}) WHERE {USABLE}"
+    with ThreadPoolExecutor(1) as pool:
+        listed = pool.submit(names.execute, listing)
+        keys = _keys(relation.filter(USABLE), labels, bits)
+        listed.result()
+    items = names.table("items")
+    if keys is None or items.count("*").fetchall() != [(len(run_starts(keys >> bits)),)]:
+        return None
+    usable = relation if len(keys) == total else relation.filter(USABLE)  # a filter reads the items again
+    unlabelled = sum(size for label, _, size in by_label if label is None)
+    return HashedRows(
+        keys,
+        bits,
+        [label for label, _ in pairs],
+        _annotator_counts(usable) if ANNOTATOR in relation.columns else None,
+        lambda every: sampled_items(items, every),
+        lambda: usable.project(f"{ANNOTATOR}, {LABEL}").distinct().fetchall(),
+        {"missing_label": unlabelled, "missing_item": total - unlabelled - len(keys)},
+    )
+
+
+def _differ(hashes: NDArray[np.uint64], bits: int) -> bool:
+    """Whether all hashes have different remainders that fit into these bits."""
+    return len(set((hashes % ((1 << bits) - 1)).tolist())) == len(hashes)
+
+
+def _keys(rows: DuckDBPyRelation, labels: NDArray[np.uint64], bits: int) -> NDArray[np.uint64] | None:
+    """The keys of the rows, in order; None if there are none, or an annotator labelled an item twice."""
+    low = (1 << bits) - 1
+    columns = [f"(hash({ITEM}) >> {bits} << {bits}) | (hash({LABEL}) % {low}) AS key"]
+    if ANNOTATOR in rows.columns:
+        columns.append(f"if({ANNOTATOR} IS NULL, 0, hash({ITEM}, {ANNOTATOR}) | 1) AS pair")
+    hashes = rows.project(", ".join(columns)).fetchnumpy()
+    keys: NDArray[np.uint64] = hashes.pop("key")
+    if not len(keys) or _has_repeats(hashes.pop("pair", np.empty(0, np.uint64))):
+        return None
+    place = np.zeros(low, np.uint64)
+    place[(labels % low).astype(np.intp)] = np.arange(len(labels))
+    remainder = keys & low
+    keys ^= remainder
+    keys |= place[remainder.view(np.int64)]
+    keys.sort()
+    return keys
+
+
+def _has_repeats(pairs: NDArray[np.uint64]) -> bool:
+    """Whether two hashes of item and annotator are equal; 0 stands for an unknown annotator."""
+    pairs.sort()
+    return bool(((pairs[1:] == pairs[:-1]) & (pairs[1:] > 0)).any())
+
+
+def _annotator_counts(rows: DuckDBPyRelation) -> dict[str, int] | None:
+    """Annotations of each annotator, by name; None if all are unknown."""
+    counts = rows.aggregate(f"{ANNOTATOR}, count(*)", ANNOTATOR).fetchall()
+    return dict(sorted((str(name), size) for name, size in counts if name is not None)) or None
+
+
+_folders: dict[int, Path] = {}  # by process: a fork must neither share nor remove its parent's folder
+
+
+def spill_folder() -> Path:
+    """A path for this process's database in duckdb, inside a folder that only this user can enter.
+
+    duckdb gives its files the same names in every process: two databases with one folder would read each other's
+    rows. It creates the folder when memory runs out and removes it with the database; anything left is removed with
+    the parent folder when the process ends.
+    """
+    process = os.getpid()
+    if process not in _folders or not _folders[process].is_dir():
+        _folders[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
+        atexit.register(_remove, _folders[process], process)
+    return _folders[process] / "duckdb"
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

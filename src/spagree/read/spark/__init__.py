@@ -1,1 +1,0 @@
-"""Files on a Spark cluster as a table."""
