@@ -603,7 +603,7 @@ def test_a_full_disk_is_a_file_error(write: Any, monkeypatch: pytest.MonkeyPatch
         write("a.jsonl", json_lines()),
         write("m.csv", CSV + b"\r\n"),
     )
-    monkeypatch.setattr("spagree.read.files.paths.new_file", full)
+    monkeypatch.setattr("spagree.read.files.delimited.new_file", full)
     assert "scratch: No space left on device; check the path, the disk" in refusal(FileError, text)
     assert "No space left" in refusal(FileError, mixed)
     monkeypatch.setattr("spagree.read.files.paths._gzip_blocks", full)
