@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from publish import FOLDER, publish
 
 from spagree.estimate.annotators import against_others, label_shares
-from spagree.estimate.budgets import plan_for
 from spagree.estimate.concentration import decisive
 from spagree.estimate.item_groups import item_groups
 from spagree.estimate.leave_one_out import peers, to_new_annotators
+from spagree.estimate.plan import plan_for
 from spagree.estimate.uncertainty import Estimate, spa_estimate
 from spagree.tally.coded import Coded
 from spagree.tally.tally import Tally

@@ -21,8 +21,8 @@ import numpy as np
 import polars
 from publish import FOLDER
 
-from spagree.estimate.budgets import plan_for
 from spagree.estimate.development import measured
+from spagree.estimate.plan import plan_for
 from spagree.estimate.similarity import Metric
 from spagree.tally.tally import Tally
 

@@ -118,12 +118,6 @@ def plans(found: spagree.Agreement) -> Iterator[tuple[str, Made]]:
     yield "plan for a half-width", lambda: found.plan(0.04, 3)
     yield "plan for a budget", lambda: found.plan(budget=60, most=3)
     yield "plan for a requirement", lambda: found.plan(require=0.6, most=3)
-    for name, wanted in (
-        ("half-width", {"half_width": 0.04}),
-        ("budget", {"budget": 60}),
-        ("requirement", {"require": 0.6}),
-    ):
-        yield f"crowd for a {name}", lambda wanted=wanted: found.plan(most=3, interval_for="annotators", **wanted)
 
 
 def shown(make: Made) -> Any:

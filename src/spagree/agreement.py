@@ -230,7 +230,6 @@ class Agreement:
         *,
         budget: int | None = None,
         require: float | None = None,
-        interval_for: str = "items",
     ) -> polars.DataFrame:
         """The annotations needed for an interval of value ± ``half_width``, with up to ``most`` annotations per item.
 
@@ -238,15 +237,15 @@ class Agreement:
         ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
         a half-width, the next smaller round ones. With ``budget``, the half-width that this many more annotations
         give; with ``require``, how many annotations until the interval lies above or below it, if agreement stays as
-        it is. ``half_width_low`` and ``half_width_high`` say how far off the plan may be. With
-        ``interval_for="annotators"`` the interval also covers new annotators, and rows say how many people are needed.
+        it is. ``half_width_low`` and ``half_width_high`` say how far off the plan may be. The interval is the one for
+        these annotators: that for other annotators takes more people.
 
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
         [('fresh', 4, 3568), ('new_items', 4, 2648)]
         """
-        return self.measurement.plan(most, interval_for, half_width=half_width, budget=budget, require=require)
+        return self.measurement.plan(most, half_width=half_width, budget=budget, require=require)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
         """Compare the annotations with an assignment (or its file): who did less, and does that look random?

@@ -11,7 +11,8 @@ import pytest
 
 import spagree
 from command import Run
-from spagree.present.plans import plan_chart
+from spagree.estimate.uncertainty import Interval, leading
+from spagree.present.plans import people_line, plan_chart
 
 
 @pytest.fixture
@@ -94,22 +95,17 @@ def test_no_plan_where_nothing_differs(run: Run, tmp_path: Path) -> None:
         assert code == 3 and "all items agree equally" in json.loads(out)["rows"][0]["undefined"]
 
 
-@pytest.mark.parametrize("whom", ["items", "annotators"])
-def test_a_budget_that_pays_for_nothing_is_no_plan(whom: str, run: Run) -> None:
-    code, out, err = run("plan", "example:sparse", "--budget", 1, "--interval-for", whom, "--most", 2)
+def test_a_budget_that_pays_for_nothing_is_no_plan(run: Run) -> None:
+    code, out, err = run("plan", "example:sparse", "--budget", 1, "--most", 2)
     assert (code, out) == (3, "") and "no plan: the budget " in err
 
 
 def test_what_is_reached_already_takes_nothing(run: Run) -> None:
     code, out, _ = run("plan", "example:sparse", "--half-width", 0.2)
     assert code == 0 and "± 0.200: reached already.\n" in out and "0 annotations" not in out
-    code, out, _ = run("plan", "example:sparse", "--half-width", 0.2, "--interval-for", "annotators")
-    assert (code, out) == (0, "± 0.048, also for new annotators: reached already.\n")
     for require, said in ((0.5, "reaches 0.5"), (0.7, "is below 0.7")):
-        assert run("plan", "example:sparse", "--require", require)[:2] == (
-            0,
-            f"The data already show that agreement {said}.\n",
-        )
+        code, out, _ = run("plan", "example:sparse", "--require", require)
+        assert code == 0 and out.startswith(f"The data already show that agreement {said}.\n")
 
 
 def test_without_a_pilot_there_is_no_word_of_one(run: Run) -> None:
@@ -140,22 +136,31 @@ def test_days_without_a_time_of_day(run: Run, tmp_path: Path) -> None:
     assert "Present pace: 4 annotations a day." in run("plan", path, "--half-width", 0.03)[1]
 
 
-def test_how_many_people(run: Run, tmp_path: Path) -> None:
+def widths(items: float, others: float | None) -> spagree.Estimate:
+    """Agreement of 0.7 with these standard errors."""
+    known = Interval(items, 0.7 - 2 * items, 0.7 + 2 * items)
+    unknown = Interval(None, None, None, "too few people")
+    wider = unknown if others is None else Interval(others, 0.7 - 2 * others, 0.7 + 2 * others)
+    plain = spagree.Estimate(0.7, None, None, None, 0.95, "annotations_m1")
+    return leading(plain, {"items": known, "annotators": wider})
+
+
+def test_what_narrows_the_interval_for_other_annotators() -> None:
+    mostly_people, mostly_items = people_line(widths(0.01, 0.04)), people_line(widths(0.01, 0.011))
+    assert "with more people, not with more items: 94% of its variance" in mostly_people
+    assert "0.620 to 0.780" in mostly_people
+    assert "with more items as well: only 17% of its variance" in mostly_items
+    assert "not with more items" not in mostly_items
+    assert people_line(widths(0.01, None)) == ""
+
+
+def test_a_plan_says_whom_it_is_for(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
-    run("simulate", "-o", path, "--items", 80, "--annotators", 10, "--quality", "0.6:1", "--seed", 5)
-    code, out, _ = run("plan", path, "--interval-for", "annotators", "--half-width", 0.06)
-    best = spagree.measure(path).plan(0.06, interval_for="annotators").filter("best").row(0, named=True)
-    assert code == 0 and f"{best['annotators']} annotators ({best['more_annotators']} more)" in out
-    assert "also for new annotators" in out and f"about {best['per_annotator']} each" in out
-    rows = json.loads(run("plan", path, "--interval-for", "annotators", "--half-width", 0.06, "--json")[1])["rows"]
-    assert [row["annotators"] for row in rows if row["best"]] == [best["annotators"]]
-    assert (
-        "would decide whether agreement reaches 0.55"
-        in run("plan", path, "--interval-for", "annotators", "--require", 0.55)[1]
-    )
-    assert "also for new annotators" in run("plan", path, "--interval-for", "annotators", "--budget", 900)[1]
-    code, _, err = run("plan", "--agreement", 0.7, "--interval-for", "annotators")
-    assert code == 2 and "needs a pilot" in err
+    run("simulate", "-o", path, "--items", 400, "--annotators", 8, "--quality", "0.4:1", "--seed", 5)
+    for wanted in (["--half-width", 0.03], ["--budget", 500], ["--require", 0.5], []):
+        assert run("plan", path, *wanted)[1].endswith(people_line(spagree.measure(path).spa) + "\n")
+    assert "narrows with more people, not with more items" in run("plan", path)[1]
+    assert "other annotators" not in run("plan", "--agreement", 0.7)[1]
 
 
 @pytest.mark.parametrize(
@@ -165,15 +170,13 @@ def test_how_many_people(run: Run, tmp_path: Path) -> None:
         (["--half-width", 0.03], "annotations_per_item", "more_annotations"),
         (["--budget", 900], "annotations_per_item", "half_width"),
         (["--require", 0.5], "annotations_per_item", "more_annotations"),
-        (["--interval-for", "annotators", "--half-width", 0.06], "annotators", "annotations"),
-        (["--interval-for", "annotators", "--budget", 900], "annotators", "half_width"),
     ],
 )
 def test_the_chart_of_a_plan(wanted: list[object], x: str, y: str, run: Run, tmp_path: Path) -> None:
     code, out, err = run("plan", "example:sparse", *wanted, "--json", "--chart", tmp_path / "plan.svg")
     assert code == 0 and "wrote" in err and (tmp_path / "plan.svg").read_text().startswith("<svg")
     rows = json.loads(out)["rows"]
-    drawn = plan_chart(rows).to_dict()["layer"][0]["encoding"]
+    drawn = plan_chart(rows)["layer"][0]["encoding"]
     assert (drawn["x"]["field"], drawn["y"]["field"]) == (x, y)
     assert run("plan", "example:sparse", *wanted, "--chart", tmp_path / "plan.svg")[0] == 4
     assert run("plan", "example:sparse", *wanted, "--chart", tmp_path / "plan.txt")[0] == 2

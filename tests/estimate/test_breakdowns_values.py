@@ -12,7 +12,7 @@ import pytest
 
 import spagree
 from oracle import exactly
-from spagree.estimate import annotators, breakdowns, budgets, classes, development, evidence
+from spagree.estimate import annotators, breakdowns, classes, development, evidence, plan
 from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_COMPUTED, Absent, known
 from spagree.option_names import command_line
 
@@ -23,7 +23,7 @@ COMPUTED = {
     "pairs": breakdowns,
     "overlap": breakdowns,
     "development": development,
-    "plan_for": budgets,
+    "plan_for": plan,
     "peers": breakdowns,
     "coded": evidence,
     "coded_in_python": evidence,

@@ -18,7 +18,7 @@ from oracle import BARS, parse, tally_of
 from spagree.estimate import COEFFICIENTS, find, weigh
 from spagree.estimate import chance as module
 from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
-from spagree.estimate.shape import item_shape
+from spagree.estimate.plan import item_shape
 from spagree.estimate.uncertainty import wilson
 from spagree.estimate.weights import ByN
 from spagree.tally.tally import Cell, Tally

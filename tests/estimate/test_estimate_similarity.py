@@ -18,7 +18,7 @@ from oracle import exactly, parse, tally_of
 from spagree.errors import DataError, UsageError
 from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
 from spagree.estimate.label_counts import similar_votes, votes
-from spagree.estimate.shape import item_shape
+from spagree.estimate.plan import item_shape
 from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set
 from spagree.tally.tally import Cell, Tally
 

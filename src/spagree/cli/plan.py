@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,10 @@ from spagree.cli.options import (
 )
 from spagree.errors import DataError, SpagreeError, UsageError, count
 from spagree.options import STATISTICS, Estimating
+
+if TYPE_CHECKING:
+    from spagree.agreement import Agreement
+    from spagree.estimate.plan import Pace
 
 WIDE = 110
 NEEDED = ("weights", "metric", "order", "level")
@@ -40,7 +44,7 @@ NEEDED = ("weights", "metric", "order", "level")
 )
 @option("--classes", type=int, group=STATISTICS, metavar="C", help="With --agreement: the number of classes.")
 @option("--most", type=int, group=STATISTICS, metavar="K", help="At most K annotations per item.  [default: 10]")
-@options_of(Estimating, only=(*NEEDED, "interval_for"))
+@options_of(Estimating, only=NEEDED)
 @rows_as_json
 @chart_option
 @force_option
@@ -54,22 +58,21 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     spagree plan pilot.csv --budget 2000       the interval to expect from that
     spagree plan pilot.csv --require 0.7       to tell whether it reaches 0.7
     spagree plan --agreement 0.7 --half-width 0.03
-    spagree plan pilot.csv --interval-for annotators --half-width 0.05
     """
-    from spagree.estimate.budgets import plan_expected
-    from spagree.present.plans import plan_chart, plan_lines, plan_rows, plan_table
+    from spagree.estimate.plan import plan_expected
+    from spagree.present.plans import people_line, plan_chart, plan_lines, plan_rows, plan_table
 
     wanted = {name: options.pop(name) for name in ("half_width", "budget", "require")}
     expected = {name: options.pop(name) for name in ("agreement", "classes")}
-    most, interval_for = options.pop("most"), options.pop("interval_for")
+    most, people = options.pop("most"), ""
     picture = Picture(chart, force)
     if bool(source) == (expected["agreement"] is not None):
         raise UsageError("plan needs either a pilot SOURCE or --agreement with the agreement you expect")
     with working("counting annotations"):
         if source:
-            plans, speed = _from_pilot({"source": source, **options}, {**wanted, "interval_for": interval_for}, most)
-        elif interval_for == "annotators":
-            raise UsageError("--interval-for annotators needs a pilot SOURCE, which shows how annotators differ")
+            agreement = _measured({"source": source, **options})
+            plans, speed = agreement.plan(most=most, **wanted), _speed(agreement)
+            people = people_line(agreement.spa)
         else:
             plans, speed = plan_expected(**expected, level=options["level"], most=most, **wanted), None
     rows = plan_rows(plans, speed)
@@ -80,22 +83,28 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
         tell(plan_lines(rows, speed))
         if any(row["more_annotations"] for row in rows):
             draw(plan_table(rows), least=WIDE)
+        if people:
+            tell(people)
     if not is_plan:
         raise DataError(f"no plan: {rows[0]['undefined']}")
     picture.write(lambda: plan_chart(rows))
 
 
-def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | None) -> tuple[Any, Any]:
-    from spagree.estimate.budgets import pace
+def _measured(options: dict[str, Any]) -> Agreement:
     from spagree.measuring import measure
 
     agreement = measure(**to_python(options))
     warn(agreement.noticed)
+    return agreement
+
+
+def _speed(agreement: Agreement) -> Pace | None:
+    from spagree.estimate.plan import pace
+
     try:
-        speed = pace(agreement.development().rows(named=True))
+        return pace(agreement.development().rows(named=True))
     except SpagreeError:  # no times, no pace
-        speed = None
-    return agreement.plan(most=most, **wanted), speed
+        return None
 
 
 @click.command(cls=Command)

@@ -21,12 +21,12 @@ from spagree.estimate.concentration import Concentration, concentration, decisiv
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, scale_of, votes, votes_in_codes, votes_of_items
-from spagree.estimate.leave_one_out import Peers, peers, two_way
+from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.others import Others
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Bootstrap, Estimate, check_interval_for, half_interval
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Bootstrap, Estimate, half_interval
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
 from spagree.late import nw
@@ -159,7 +159,7 @@ class Measurement(Evidence):
     def actions(self, findings: Findings) -> tuple[Action, ...]:
         """What to do next, largest gain first."""
         from spagree.estimate.actions import Grounds, actions
-        from spagree.estimate.planning import NEW_ITEMS, round_targets
+        from spagree.estimate.plan import NEW_ITEMS, round_targets
 
         now = half_interval(findings.spa.intervals.get(ITEMS)) or 0.0
         half = min(round_targets(now), key=lambda aim: abs(aim - now / 2), default=None)
@@ -256,17 +256,14 @@ class Measurement(Evidence):
             raise UsageError(NO_TIMES)
         return self._once(("development", steps), lambda: development(self.table, steps, self._measured, self.metric))
 
-    def plan(self, most: int | None = None, interval_for: str = ITEMS, **wanted: Any) -> polars.DataFrame:
-        """What a narrower interval takes, for these annotators or for new ones as well."""
-        from spagree.estimate.budgets import plan_for
+    def plan(self, most: int | None = None, **wanted: Any) -> polars.DataFrame:
+        """What a narrower interval takes, for these annotators."""
+        from spagree.estimate.plan import plan_for
 
-        check_interval_for(interval_for)
-        now = self._now
-        variance = float(now.stderr or 0) ** 2
-        people = None if interval_for != ANNOTATORS else lambda: two_way(self.peers, self.by_n(), variance)
-        key = ("plan", most, interval_for, *wanted.items())
-        options = {"most": most, "people": people, **wanted}
-        return self._once(key, lambda: plan_for(self.tally, self.weights, lambda: self.similar, now, **options))
+        def make() -> polars.DataFrame:
+            return plan_for(self.tally, self.weights, lambda: self.similar, self._now, most=most, **wanted)
+
+        return self._once(("plan", most, *wanted.items()), make)
 
     @cached_property
     def _now(self) -> Estimate:

@@ -7,22 +7,17 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError, count
-from spagree.estimate.budgets import Pace
-from spagree.estimate.crowds import MORE_PEOPLE
-from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
+from spagree.estimate.plan import FRESH, NEW_ITEMS, SAME_ITEMS, Pace
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate
 from spagree.present.fitted import Fitted, Heading, bare
-from spagree.present.wording import figure, limits, moment
+from spagree.present.wording import figure, interval, limits, moment, percent
 
 if TYPE_CHECKING:
     import polars
 
-ROUTES = {
-    FRESH: "a fresh data set",
-    NEW_ITEMS: "new items",
-    SAME_ITEMS: "the same items",
-    MORE_PEOPLE: "more people",
-}
+ROUTES = {FRESH: "a fresh data set", NEW_ITEMS: "new items", SAME_ITEMS: "the same items"}
 MOST_ROWS = 25
+MOSTLY = 0.5  # the share of a variance that decides what narrows an interval
 LITTLE_KNOWN = (
     "The pilot says little about that many annotations per item; typical values from real data sets fill the gap"
 )
@@ -56,6 +51,19 @@ def plan_lines(rows: Rows, pace: Pace | None) -> str:
     return "\n".join(lines)
 
 
+def people_line(spa: Estimate) -> str:
+    """What narrows the interval for other annotators, which no plan is about; nothing where there is none."""
+    items, others = spa.intervals.get(ITEMS), spa.intervals.get(ANNOTATORS)
+    if items is None or others is None or others.low is None or not (items.stderr and others.stderr):
+        return ""
+    between = 1 - (items.stderr / others.stderr) ** 2  # the share of its variance that more items leave as it is
+    how = "with more people, not with more items:" if between >= MOSTLY else "with more items as well: only"
+    return (
+        f"These widths are for these annotators. The interval for other annotators, {interval(others)}, narrows {how} "
+        f"{percent(between)} of its variance is how people differ."
+    )
+
+
 def _impossible(rows: Rows) -> list[str]:
     """Each route that does not lead to the goal, with the reason and the half-widths that it concerns."""
     widths: dict[tuple[str, str], dict[str, None]] = {}
@@ -71,39 +79,22 @@ def _sentence(row: Mapping[str, Any]) -> str:
     done = f", done about {row['done']}" if row.get("done") else ""
     if not row["more_annotations"]:
         return _already(row)
-    if row["route"] == MORE_PEOPLE:
-        return _crowd(row, done)
     if "require" in row:
         side = "above" if row["will_pass"] else "below"
         return (
             f"{more} of {route} ({row['annotations_per_item']} per item) would show that agreement is {side} "
             f"{row['require']}, if it stays as it is{done}."
         )
-    if not row["more_annotations"]:
-        return f"{_wide(row)} is already reached."
     per_item = "" if row["annotations_per_item"] is None else f", {row['annotations_per_item']} per item"
     return f"{_wide(row)}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
 
 
 def _already(row: Mapping[str, Any]) -> str:
     """Nothing has to be annotated."""
-    whom = ", also for new annotators" if row["route"] == MORE_PEOPLE else ""
     if "require" not in row:
-        return f"{_width(row)}{whom}: reached already."
+        return f"{_width(row)}: reached already."
     sides = {True: "that agreement reaches", False: "that agreement is below", None: "whether agreement reaches"}
-    return f"The data already show {sides[row.get('will_pass')]} {row['require']}{whom}."
-
-
-def _crowd(row: Mapping[str, Any], done: str) -> str:
-    """How many people, in words."""
-    people = f"{count(row['annotators'], 'annotator')} ({row['more_annotators']:,} more)"
-    work = (
-        f"{count(row['items'], 'item')}, {row['annotations_per_item']} per item: "
-        f"{count(row['annotations'], 'annotation')} in all, about {row['per_annotator']:,} each{done}"
-    )
-    if "require" in row:
-        return f"{people} on {work} would decide whether agreement reaches {row['require']}, if it stays as it is."
-    return f"{_wide(row)}, also for new annotators: {people} on {work}."
+    return f"The data already show {sides[row.get('will_pass')]} {row['require']}."
 
 
 def _wide(row: Mapping[str, Any]) -> str:
@@ -117,19 +108,17 @@ def plan_table(rows: Rows) -> Fitted:
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "": lambda row: "▸" if row["best"] and not only_best else "",
         "route": lambda row: ROUTES[row["route"]],
-        "annotators": lambda row: _whole(row, "annotators"),
         "per item": lambda row: _whole(row, "annotations_per_item"),
         "items": lambda row: _whole(row, "items"),
         "annotations to make": lambda row: _whole(row, "more_annotations"),
         "half-width": _width,
-        "each": lambda row: _whole(row, "per_annotator"),
         "between": _between,
         "done": lambda row: row.get("done") or "",
     }
     filled = {title: [cell(row) for row in listed] for title, cell in columns.items()}
     kept = {title: cells for title, cells in filled.items() if any(cells)}
     several = len({_width(row) for row in listed}) > 1
-    spare = ["between", *([] if several else ["half-width"]), "done", "each"]
+    spare = ["between", *([] if several else ["half-width"]), "done"]
     shown = bare(*kept, names=["route"], spare=spare)
     for cells in zip(*kept.values(), strict=True):
         shown.add_row(*cells)
@@ -163,7 +152,7 @@ def _width(row: Mapping[str, Any]) -> str:
 
 
 def plan_chart(rows: Rows) -> Any:
-    """The plan as a chart: annotations by half-width, by annotations per item, or by number of people."""
+    """The plan as a chart: annotations by half-width, or by annotations per item."""
     from spagree.present.charts.studies import planned
 
     defined = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]

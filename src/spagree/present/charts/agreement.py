@@ -18,7 +18,7 @@ from spagree.estimate.annotators import mean_agreement
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.missingness import in_ranges
-from spagree.estimate.planning import NEW_ITEMS
+from spagree.estimate.plan import NEW_ITEMS
 from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
 from spagree.moments import is_date, unix_seconds
 from spagree.present.charts.save import to_altair

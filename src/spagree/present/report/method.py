@@ -9,7 +9,7 @@ from typing import Any
 
 from spagree.errors import count
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
-from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
+from spagree.estimate.plan import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.report.parts import Listing, Quote, Section, Table, drawn, table
 from spagree.present.report.steps import steps

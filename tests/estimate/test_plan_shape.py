@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, Labels, parse, spa, tally_of
-from spagree.estimate.shape import Shape, item_shape, usual_shape
+from spagree.estimate.plan import Shape, item_shape, usual_shape
 from spagree.tally.tally import Tally
 
 

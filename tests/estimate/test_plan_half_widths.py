@@ -17,8 +17,7 @@ from scipy.stats import norm
 
 import spagree
 from oracle import exactly
-from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW, Project, WeightSums
-from spagree.estimate.shape import Shape, item_shape
+from spagree.estimate.plan import FLOOR, NO_SPREAD, TOO_FEW, Project, Shape, WeightSums, item_shape
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, wilson
 from spagree.estimate.weights import SCHEMES
 
@@ -95,8 +94,9 @@ def simulated(items: int, per_item: int | tuple[int, int], seed: int, prefix: st
 
 
 def half_width(agreement: spagree.Agreement) -> float:
-    assert agreement.spa.low is not None and agreement.spa.high is not None
-    return (agreement.spa.high - agreement.spa.low) / 2
+    found = agreement.spa.intervals["items"]
+    assert found.low is not None and found.high is not None
+    return (found.high - found.low) / 2
 
 
 def best(plan: pl.DataFrame, route: str) -> dict[str, Any]:
@@ -357,7 +357,7 @@ def test_the_most_annotations_per_item_are_checked(given: Any) -> None:
 def test_the_range_allows_for_a_variance_known_only_from_these_items() -> None:
     """One item in forty disagrees: the error of its variance is far larger than that of the level."""
     rows = [(f"q{item}", who, "xy"[item == 0 and who == "b"]) for item in range(40) for who in "ab"]
-    tally, spa = spagree.tally(rows), spagree.measure(rows, level=0.5).spa
+    tally, spa = spagree.tally(rows), spagree.measure(rows, level=0.5, interval_for="items").spa
     now = Project(tally, "annotations_m1", spa, None, [2])
     fresh = WeightSums().plus(4000, now.k[2], now.variance(2))
     terms = np.array([(1 - 1 / 40) ** 2, *[(1 / 40) ** 2] * 39])

@@ -11,17 +11,22 @@ import pytest
 import spagree
 from oracle import exactly
 from spagree.errors import UsageError
-from spagree.estimate.budgets import (
+from spagree.estimate.plan import (
     NOT_DECIDABLE,
+    PRIOR_HIGH,
+    PRIOR_LOW,
     SAME_AS_REQUIRED,
     TOO_SMALL,
+    WIDEST,
+    Project,
+    allowed_per_item,
     assumed,
+    check_share,
     decide,
     pace,
     plan_expected,
     spend,
 )
-from spagree.estimate.planning import PRIOR_HIGH, PRIOR_LOW, WIDEST, Project, allowed_per_item
 from spagree.estimate.uncertainty import wilson
 
 Triples = list[tuple[int, int, int]]
@@ -38,13 +43,12 @@ def project(items: int, n: int, seed: int, spread: float = 1.2) -> Triples:
 
 def as_project(rows: Triples, most: int = 5) -> Project:
     tally = spagree.tally(rows)
-    return Project(
-        tally, "annotations_m1", spagree.measure(rows).spa, None, allowed_per_item(tally, "annotations_m1", most)
-    )
+    spa = spagree.measure(rows, interval_for="items").spa
+    return Project(tally, "annotations_m1", spa, None, allowed_per_item(tally, "annotations_m1", most))
 
 
 def half(rows: Triples) -> float:
-    spa = spagree.measure(rows).spa
+    spa = spagree.measure(rows, interval_for="items").spa
     assert spa.low is not None and spa.high is not None
     return (spa.high - spa.low) / 2
 
@@ -160,6 +164,15 @@ def test_invalid_budgets_and_agreements_are_refused() -> None:
             plan_expected(0.7, require=share)
         with pytest.raises(spagree.UsageError, match=exactly(f"agreement {share}: {between}")):
             plan_expected(share)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 0.0, 1.0, -0.1, "0.7", None])
+def test_a_required_agreement_lies_strictly_between_0_and_1(wrong: object) -> None:
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(f"require {wrong!r}: a probability of agreement lies between 0 and 1, for example 0.7"),
+    ):
+        check_share("require", wrong)  # type: ignore[arg-type]
 
 
 def course(times: list[Any]) -> list[dict[str, Any]]:
