@@ -2,8 +2,8 @@
 
     python benchmarks/audit_designs.py [--rounds 500]
 
-How often the test of the assumption raises a false alarm where few items have some number of annotations, how often
-people like the others are named where items are near-duplicates, and whether intervals hold on a scale of five points.
+How often people like the others are named where items are near-duplicates, and whether intervals hold on a scale of
+five points.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from publish import publish
 
 from spagree.estimate import find
 from spagree.estimate.annotators import against_others
-from spagree.estimate.item_groups import item_groups
 from spagree.estimate.leave_one_out import peers
-from spagree.estimate.missingness import missingness
 from spagree.estimate.similarity import Metric
 from spagree.tally.tally import Tally
 
@@ -32,13 +30,6 @@ Ints = NDArray[np.int64]
 Row = dict[str, Any]
 COPIES = 5
 ORDER = ("1", "2", "3", "4", "5")
-DESIGNS: dict[str, Callable[[int, Random], Ints]] = {
-    "8% have 10, others 2": lambda items, random: np.where(random.random(items) < 0.08, 10, 2),
-    "5% have 50, others 2": lambda items, random: np.where(random.random(items) < 0.05, 50, 2),
-    "half 10, half 2": lambda items, random: np.where(random.random(items) < 0.5, 10, 2),
-    "10% have 2, others 10": lambda items, random: np.where(random.random(items) < 0.1, 2, 10),
-    "geometric": lambda items, random: np.minimum(1 + random.geometric(0.5, items), 12),
-}
 
 
 def tally_of(votes: Ints) -> Tally:
@@ -47,37 +38,6 @@ def tally_of(votes: Ints) -> Tally:
     return Tally.from_patterns(
         {tuple((str(c + 1), k) for c, k in enumerate(row) if k): items for row, items in kinds.items()}
     )
-
-
-def assumption(rounds: int) -> Iterator[Row]:
-    """People agree on clear items and toss a coin on the others; n is drawn without a look at either."""
-    for clear, (name, design), items in product((0.5, 0.9, 0.97), DESIGNS.items(), (100, 400)):
-        random, alarms = np.random.default_rng([41, round(100 * clear), len(name), items]), 0
-        for _ in range(rounds):
-            n, right = design(items, random), random.integers(0, 2, items)
-            given = np.where(random.random(items) < clear, right * n, random.binomial(n, 0.5))
-            tally = tally_of(np.stack([n - given, given], axis=1))
-            alarms += missingness(item_groups(tally), 0.95).broken
-        yield {"part": "assumption", "data": f"{clear:.0%} clear", "design": name, "items": items} | {
-            "alarms": alarms / rounds
-        }
-
-
-def adjudicated(rounds: int) -> Iterator[Row]:
-    """A third annotation where the first two differ: an alarm is right."""
-    for clear, items in product((0.5, 0.9, 0.97), (100, 400)):
-        random, alarms = np.random.default_rng([42, round(100 * clear), items]), 0
-        for _ in range(rounds):
-            guessed = random.random(items) >= clear
-            first, second, third = (np.where(guessed, random.integers(0, 2, items), 0) for _ in range(3))
-            differ = first != second
-            ones = first + second + np.where(differ, third, 0)
-            tally = tally_of(np.stack([2 + differ - ones, ones], axis=1))
-            alarms += missingness(item_groups(tally), 0.95).broken
-        yield {"part": "adjudicated", "data": f"{clear:.0%} clear", "design": "a third where two differ"} | {
-            "items": items,
-            "alarms": alarms / rounds,
-        }
 
 
 def near_duplicates(rounds: int) -> Iterator[Row]:
@@ -147,13 +107,9 @@ def table(rows: list[Row], columns: dict[str, str]) -> str:
 
 def report(rows: list[Row], rounds: int) -> str:
     part = {name: [row for row in rows if row["part"] == name] for name in dict.fromkeys(row["part"] for row in rows)}
-    design = {"data": "items", "design": "annotations", "items": "how many", "alarms": "alarms"}
     covers = [row["covers"] for row in part["scales"]]
     return TEXT.format(
         rounds=rounds,
-        worst=max(row["alarms"] for row in part["assumption"]),
-        assumption=table(part["assumption"], design),
-        adjudicated=table(part["adjudicated"], design),
         copies=COPIES,
         duplicates=table(part["near-duplicates"], {"data": "", "items": "items", "alarms": "somebody is named"}),
         low=min(covers),
@@ -170,18 +126,6 @@ TEXT = """# An audit with other generators: designs
 
 The third part of [the audit](audit.md). {rounds:,} data sets per row. Made by `benchmarks/audit_designs.py`; all rows are in
 [audit-designs.csv](audit-designs.csv).
-
-## The assumption
-
-Two labels; everybody agrees on clear items, and people toss a coin on the others. The number of annotations is drawn
-independently, so every alarm (p < 0.01) is false. Highest rate: {worst:.3f}. Before the variance at each n was steadied, it was
-0.46 (97% clear, 400 items, 10% of them with two annotations and the others with ten).
-
-{assumption}
-
-Where a third annotation is asked for if the first two differ, an alarm is right:
-
-{adjudicated}
 
 ## Near-duplicates
 
@@ -203,7 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=500)
     rounds = parser.parse_args().rounds
-    rows = [row for part in (assumption, adjudicated, near_duplicates, scales) for row in part(rounds)]
+    rows = [row for part in (near_duplicates, scales) for row in part(rounds)]
     columns = dict.fromkeys(name for row in rows for name in row)
     publish("audit-designs", [{name: row.get(name, "") for name in columns} for row in rows], report(rows, rounds))
 

@@ -80,10 +80,8 @@ def study(setting: Setting, rounds: int) -> dict[str, float]:
         for name, each in (("plain", replace(tally, grouped=None)), ("clusters", tally)):
             result = find(each)
             spa, p = result.spa, result.missingness.p
-            between = result.missingness.p_of_differences()
             sums[f"{name} covers"] += spa.low <= value <= spa.high
             sums[f"{name} alarms"] += p is not None and p < ALARM
-            sums[f"{name} differences"] += between is not None and between < ALARM
             sums[f"{name} width"] += spa.high - spa.low
             kappa = result.chance["krippendorff_alpha"]
             sums[f"{name} alpha"] += kappa.low <= 2 * value - 1 <= kappa.high
@@ -94,18 +92,14 @@ def table(rounds: int) -> list[str]:
     """One row per setting."""
     head = [
         "| clusters | items each | spread | SPA covers | with clusters | alpha covers | with clusters | trend alarms | "
-        "with clusters | differences alarm | with clusters | width |",
-        "|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "with clusters | width |",
+        "|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     rows = []
     for setting in SETTINGS:
         got = study(setting, rounds * 5 // 2 if setting.uneven else rounds)
         size = f"{setting.items}, uneven" if setting.uneven else f"{setting.items}"
-        pairs = [
-            got[f"{name} {what}"]
-            for what in ("covers", "alpha", "alarms", "differences")
-            for name in ("plain", "clusters")
-        ]
+        pairs = [got[f"{name} {what}"] for what in ("covers", "alpha", "alarms") for name in ("plain", "clusters")]
         figures = " | ".join(f"{each:.3f}" for each in pairs)
         wider = got["clusters width"] / got["plain width"]
         rows.append(f"| {setting.clusters} | {size} | {setting.spread:g} | {figures} | × {wider:.2f} |")

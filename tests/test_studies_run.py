@@ -146,3 +146,22 @@ def test_watching() -> None:
     assert page._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x", "ours", "oracle") == "1.5"
     rates = page._rate(0.5, 100), page._rate(0.0, 100), page._rate(0.0, 6000)
     assert rates == ("50.0% ± 5.0%", "none (< 3.0%)", "none (< 0.05%)")
+
+
+def test_the_assumption(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("assumption_study")
+    monkeypatch.setattr(study, "ITEMS", (100,))
+    monkeypatch.setattr(study, "WORLDS", {"open": study.clear_or_open(0.5), "clear": study.clear_or_open(1.0)})
+    rows = list(study.study(3))
+    power = {(row["world"], row["design"]): row["alarms"] for row in rows if row["part"] == "decided"}
+    assert power["open", "a third where two differ"] == 1 and power["clear", "a third where two differ"] == 0
+    assert "false alarms in 30 data sets" in study.page(rows, 3)
+
+
+def test_how_many_annotations_the_labels_decide() -> None:
+    study = module("assumption_study")
+    labels = np.array([[0, 0, 1, 2, 3], [0, 1, 0, 2, 3], [0, 1, 2, 1, 3], [0, 1, 2, 3, 4]])
+    random = np.random.default_rng(1)
+    assert study.until_two_agree(labels, random).tolist() == [2, 3, 4, 5]
+    assert study.third_where_two_differ(labels, random).tolist() == [2, 3, 3, 3]
+    assert study.five_where_two_differ(labels, random).tolist() == [2, 5, 5, 5]

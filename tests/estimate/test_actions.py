@@ -62,7 +62,7 @@ def test_without_pairs_only_a_second_annotation_helps() -> None:
 
 def test_what_makes_the_number_wrong_comes_first() -> None:
     found = findings()
-    broken = replace(found, missingness=replace(found.missingness, z=-9.0, p=1e-9, p_steadied=1e-9))
+    broken = replace(found, missingness=replace(found.missingness, z=-9.0, p=1e-9))
     assert broken.missingness.broken
     team = Team(("a", "b"), 3)
     for size, expected in ((1, []), (2, [Action("shared_items", figures={"teams": 2})])):

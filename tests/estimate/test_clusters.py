@@ -206,7 +206,7 @@ def test_a_coefficient_that_needs_every_cluster_has_a_linear_error() -> None:
     assert found.stderr > 0
 
 
-# Classes, trend, differences -----------------------------------------------------------------
+# Classes, trend -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -239,13 +239,13 @@ def test_the_trend_is_seen_against_clusters(seed: int) -> None:
     for item in votes:
         sums[docs[item]] += (n[item] - mean_n) * (agreement[item] - mean_p)
     trend, spread = float(sum(sums.values())), float(mean_p * (1 - mean_p))
-    variance = unseen = float(sum(each**2 for each in sums.values()))
+    variance = float(sum(each**2 for each in sums.values()))
     for size in set(n.values()):  # few items that happen to agree are steadied, as behind an interval over clusters
         own = [item for item in votes if n[item] == size]
         effective = len(own) ** 2 / sum(each**2 for each in Counter(docs[item] for item in own).values())
         seen = sum(float(agreement[item] - mean_p) ** 2 for item in own)
         share = min(1.0, 30 / effective)
-        unseen += (
+        variance += (
             float(size - mean_n) ** 2
             * share
             * max(0.0, spread * relative_variance(size, float(mean_p)) * len(own) - seen)
@@ -253,15 +253,6 @@ def test_the_trend_is_seen_against_clusters(seed: int) -> None:
     found = measured(rows, cluster="doc").missingness
     assert found.z == pytest.approx(trend / sqrt(variance), rel=1e-9)
     assert found.p == pytest.approx(erfc(abs(trend) / sqrt(2 * variance)), rel=1e-9)
-    assert found.p_steadied == pytest.approx(erfc(abs(trend) / sqrt(2 * unseen)), rel=1e-9)
-
-
-def test_differences_need_clusters_enough() -> None:
-    rows = documents(2, clusters=4, items=30)
-    assert measured(rows).missingness.p_of_differences() is not None
-    assert measured(rows, cluster="doc").missingness.p_of_differences() is None
-    many = documents(2, clusters=60, items=6)
-    assert measured(many, cluster="doc").missingness.p_of_differences() is not None
 
 
 # The tally -----------------------------------------------------------------------------------

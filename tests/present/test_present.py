@@ -112,11 +112,11 @@ def test_the_summary_has_its_parts_in_order() -> None:
     parts = ["SPA 0.", "Two random annotators", "Data", "Coverage", "Weighting schemes", "Assumption", "For your paper"]
     places = [shown.index(part) for part in parts]
     assert places == sorted(places)
-    assert "▸ annotations_m1" in shown and shown.count("●") == 7 + 3
+    assert "▸ annotations_m1" in shown and shown.count("●") == 6 + 3
 
 
 def test_the_chart_puts_all_intervals_on_one_scale() -> None:
-    lines = [line for line in text(MIXED).splitlines() if "●" in line][7:]
+    lines = [line for line in text(MIXED).splitlines() if "●" in line][6:]
     marks = {int(line.split()[0]): line.index("●") for line in lines}
     values = {row.n: row.agreement.value or 0 for row in find(MIXED).missingness.by_n}
     assert sorted(values, key=lambda n: values[n]) == sorted(marks, key=lambda n: marks[n])
@@ -265,7 +265,6 @@ def test_undefined_agreement_in_words_and_json() -> None:
     assert found["missingness"] == {
         "z": None,
         "p": None,
-        "p_steadied": None,
         "undefined": "no pairable item",
         "by_n": [],
     }
@@ -286,7 +285,7 @@ def test_json_is_full_precision_and_has_no_nan() -> None:
 def test_the_notebook_table_escapes_everything() -> None:
     hostile = Tally.from_items([{"<script>alert(1)</script>": 1, "&": 1}, {"a": 2}, {"a": 1}])
     page = to_html(Breakdowns(find(hostile)))
-    assert "<script" not in page and "SPA 0.5" in page and page.count("<tr>") == 1 + 7
+    assert "<script" not in page and "SPA 0.5" in page and page.count("<tr>") == 1 + 6
     labels = [("q", str(n), label) for n, label in enumerate(["<b>", "<B>", "x"])]
     assert "&lt;b&gt;" in spagree.measure(labels)._repr_html_()
 

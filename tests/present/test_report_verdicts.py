@@ -101,28 +101,6 @@ def test_an_assumption_that_cannot_be_tested() -> None:
     assert found.state == "look" and "agreement does not vary enough" in found.words
 
 
-def uneven(items: int) -> Rows:
-    """Items with two and with four annotations agree, those with three do not: no trend, and yet no single number."""
-    sizes = {2: "xx", 3: "xyz", 4: "yyyy"}
-    return [
-        (f"{n}-{item}", f"p{who}", label if item % 10 else "xyyz"[who])
-        for n, labels in sizes.items()
-        for item in range(items)
-        for who, label in enumerate(labels)
-    ]
-
-
-def test_an_assumption_without_a_trend_that_does_not_hold_either() -> None:
-    found = judged(uneven(60))["Assumption"]
-    assert found.state == "look"
-    assert "but agreement differs between numbers of annotations (p < 0.001)" in " ".join(
-        str(spagree.measure(uneven(60))).split()
-    )
-    assert (
-        found.words.startswith("No trend (p = ") and "differs between numbers of annotations (p < 0.001)" in found.words
-    )
-
-
 def test_full_agreement_on_enough_items_does_not_depend_on_their_number_of_annotations() -> None:
     rows = [(item, who, "x" if item % 2 else "y") for item in range(40) for who in range(2 + item % 3)]
     assert judged(rows)["Assumption"].state == "ok" and "however often" in judged(rows)["Assumption"].words

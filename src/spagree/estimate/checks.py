@@ -9,7 +9,6 @@ from typing import Literal
 from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.cautions import LOW_COVERAGE
 from spagree.estimate.findings import Findings
-from spagree.estimate.missingness import ALARM
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
 
@@ -83,16 +82,14 @@ def coverage(findings: Findings) -> Check:
 def assumption(findings: Findings) -> Check:
     """Whether agreement depends on the number of annotations; with few items it cannot tell."""
     test = findings.missingness
-    if test.p_steadied is None:  # with one number of annotations, the assumption holds trivially
+    if test.p is None:  # with one number of annotations, the assumption holds trivially
         unanimous = findings.spa.value == 1 and findings.data.pairable_items >= FEW_ITEMS  # however often annotated
         state = FINE if len(test.by_n) == 1 or unanimous else CANNOT_TELL
-        return Check("assumption", state, dict.fromkeys(("z", "p", "p_steadied", "smallest_seen")))
-    figures = {"z": test.z, "p": test.p, "p_steadied": test.p_steadied}
-    figures |= {"smallest_seen": _smallest_difference(findings)}
+        return Check("assumption", state, dict.fromkeys(("z", "p", "smallest_seen")))
+    figures = {"z": test.z, "p": test.p, "smallest_seen": _smallest_difference(findings)}
     if test.broken:
         return Check("assumption", PROBLEM, figures)
-    differing = test.p_of_differences()
-    if test.p_steadied < DOUBTFUL or (differing is not None and differing < ALARM):
+    if test.p < DOUBTFUL:
         return Check("assumption", LOOK, figures)
     state = FINE if findings.data.pairable_items >= FEW_ITEMS else CANNOT_TELL
     return Check("assumption", state, figures)

@@ -94,5 +94,4 @@ def _missingness(test: Missingness) -> dict[str, Any]:
         | {"low": row.agreement.low, "high": row.agreement.high}
         for row in test.by_n
     ]
-    figures = {"z": test.z, "p": test.p, "p_steadied": test.p_steadied}
-    return {**figures, **({"undefined": test.undefined} if test.undefined else {}), "by_n": by_n}
+    return {"z": test.z, "p": test.p, **({"undefined": test.undefined} if test.undefined else {}), "by_n": by_n}

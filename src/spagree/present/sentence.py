@@ -208,7 +208,7 @@ def _people(breakdowns: Breakdowns) -> int | None:
 
 def _caveat(findings: Findings) -> str:
     test = findings.missingness
-    if not test.broken or test.p_steadied is None:
+    if not test.broken or test.p is None:
         return ""
-    trend = f"Agreement depended on the number of annotations per item ({p_value(test.p_steadied)})"
+    trend = f"Agreement depended on the number of annotations per item ({p_value(test.p)})"
     return f" {trend}: no single figure fits."

@@ -10,7 +10,6 @@ from spagree.errors import count
 from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.checks import Check
-from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.sentence import band, is_below_chance
 from spagree.present.wording import escape_controls, figure, limits, number, p_value, percent, plus_minus, sentence
@@ -140,31 +139,22 @@ def _assumption(findings: Findings, check: Check) -> Verdict | None:
     if len(test.by_n) == 1:
         words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot fail."
         return Verdict("ok", title, words, short=f"Not at risk: every item has {count(test.by_n[0].n, 'annotation')}.")
-    if test.p_steadied is None or test.z is None:
+    if test.p is None or test.z is None:
         unanimous = "Everybody agrees on every item, however often it was annotated."
         words = unanimous if check.state == checks.FINE else f"It cannot be tested: {test.undefined}."
         return Verdict(SHOWN[check.state], title, words, link)
     less = "less" if test.z < 0 else "more"
-    more = f"people agree {less} on items with more annotations ({p_value(test.p_steadied)})"
+    more = f"people agree {less} on items with more annotations ({p_value(test.p)})"
     if test.broken:
         words = f"Broken: {more}. One number for all items then depends on which items were annotated more often."
         return Verdict("problem", title, words, link, f"Broken: {more}.")
-    if test.p_steadied < checks.DOUBTFUL:
-        return Verdict("look", title, f"Doubtful: {more}.", link)
-    return _differences(test, test.p_steadied, check.state)
-
-
-def _differences(test: Missingness, trend: float, state: str) -> Verdict:
-    """Whether agreement varies with the number of annotations without a rising or falling trend."""
-    p, link = test.p_of_differences(), "figure-by-n"
-    if state == checks.CANNOT_TELL:
-        items = sum(row.items for row in test.by_n)
-        return Verdict("look", "Assumption", f"It cannot be tested on {count(items, 'item')}.", link)
-    if state == checks.LOOK and p is not None:
-        words = f"No trend ({p_value(trend)}), but agreement differs between numbers of annotations ({p_value(p)})"
-        return Verdict("look", "Assumption", f"{words}: one number for all of them hides that.", link)
-    none = "No evidence that agreement depends on the number of annotations"
-    return Verdict("ok", "Assumption", f"{none} ({p_value(trend)}).", link)
+    if check.state == checks.CANNOT_TELL:
+        words = f"It cannot be tested on {count(sum(row.items for row in test.by_n), 'item')}."
+    elif check.state == checks.LOOK:
+        words = f"Doubtful: {more}."
+    else:
+        words = f"No evidence that agreement depends on the number of annotations ({p_value(test.p)})."
+    return Verdict(SHOWN[check.state], title, words, link)
 
 
 def _schemes(findings: Findings, check: Check) -> Verdict | None:
