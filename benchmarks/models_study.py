@@ -98,7 +98,8 @@ def coins(repetitions: int) -> float:
 
 
 def span(rows: list[Row], key: str) -> str:
-    return f"{min(row[key] for row in rows):.3f}–{max(row[key] for row in rows):.3f}"
+    known = [row[key] for row in rows if row[key] is not None]
+    return f"{min(known):.3f}–{max(known):.3f}" if known else "–"
 
 
 def page(rows: list[Row], coin: float, repetitions: int) -> str:

@@ -88,6 +88,18 @@ def test_kappas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "brennan_prediger" in study.page(rows, 2)
 
 
+def test_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model is as far below people as it is said to be."""
+    study = module("models_study")
+    random, world = study.np.random.default_rng(1), study.WORLDS["confusion differs"]
+    found = study.annotated(world, study.np.full(6000, 3), 300, (0.0, -0.05), random)
+    assert [each.difference.value for each in found] == pytest.approx([0.0, -0.05], abs=0.015)
+    monkeypatch.setattr(study, "SIZES", [(30, 6)])
+    monkeypatch.setattr(study, "DECISIVE", (30, 6))
+    page = study.main(2)
+    assert "two schools of thought | 30 | 6" in page and "worse by the margin" in page
+
+
 def test_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     study = module("clusters_study")
     monkeypatch.setattr(study, "CLUSTERS", (12,))

@@ -95,6 +95,23 @@ def test_the_variance_is_what_leaving_out_gives_however_steep_the_weights(seed: 
         assert both[ANNOTATORS].variances[figure] == pytest.approx(float(max(items, items + crowd - single)), rel=1e-9)
 
 
+def test_teams_that_never_met_take_the_place_of_items() -> None:
+    """What makes the people of a team alike is not seen person by person; five teams leave four degrees of freedom."""
+    rng = np.random.default_rng(2)
+    rows = [
+        (item, 3 * (item // 4) + person, int(rng.random() < item // 4 / 4)) for item in range(20) for person in range(3)
+    ]
+    run = dict.fromkeys(range(20), 0)
+    spread = Both(Others.of(coded(rows), None, None), np.zeros((1, 20), dtype=np.int64), BY_N).spreads()[ANNOTATORS]
+    left = {
+        "teams": [[row for row in rows if row[0] // 4 != team] for team in range(5)],
+        "people": [[row for row in rows if row[1] != person] for person in range(15)],
+        "single": [rows[:place] + rows[place + 1 :] for place in range(60)],
+    }
+    teams, crowd, single = (variance([by_hand(each, run, BY_N)[1] for each in ways]) for ways in left.values())
+    assert spread.variances[1] == pytest.approx(float(max(teams, teams + crowd - single))) and spread.freedom == 4
+
+
 def test_delta_by_hand() -> None:
     rows = [
         (0, 0, 0),
