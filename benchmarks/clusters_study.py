@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from zlib import crc32
 
 import numpy as np
-from coverage import Held, Row, made_by, of_people, table
+from coverage import Held, Row, generator, made_by, of_people, table
 from generators import World, in_clusters, truth
 
 CLUSTERS, SPREADS, SIZE, EASE = (12, 25, 60), (0.0, 0.5, 1.0, 2.0), 10, 1.0
@@ -20,33 +18,38 @@ def world(spread: float) -> World:
     return in_clusters(EASE, spread, SIZE)
 
 
-def study(repetitions: int) -> Iterator[Row]:
+def cover(setting: tuple[int, float, str], repetitions: int) -> Row:
     """Two, three or five annotations, drawn for each item or for a whole cluster."""
-    for clusters, spread, design in product(CLUSTERS, SPREADS, DESIGNS):
-        random = np.random.default_rng(crc32(repr((clusters, spread, design)).encode()))
-        agreement, by_chance = truth(world(spread))
-        kappa = (agreement - by_chance) / (1 - by_chance)
-        spa, alpha, alarms = ({name: Held() for name in ("items", "clusters")} for _ in range(3))
-        for _ in range(repetitions):
-            n = random.choice([2, 3, 5], clusters * SIZE if design == "by item" else clusters)
-            n = np.repeat(n, 1 if design == "by item" else SIZE)
-            item = np.repeat(np.arange(len(n)), n)
-            label = world(spread).labels(item, np.arange(len(item)), random)
-            for name, cluster in (("items", None), ("clusters", item // SIZE)):
-                found = of_people(item, label, cluster=cluster)
-                spa[name].add(found.spa, agreement)
-                alpha[name].add(found.chance["krippendorff_alpha"], kappa)
-                alarms[name].held += found.missingness.broken
-        yield {"clusters": clusters, "spread": spread, "design": design} | {
-            f"{what} {name}": value
-            for name in ("items", "clusters")
-            for what, value in (
-                ("spa", spa[name].row["covers"]),
-                ("alpha", alpha[name].row["covers"]),
-                ("alarms", alarms[name].held / repetitions),
-                ("width", spa[name].row["width"]),
-            )
-        }
+    clusters, spread, design = setting
+    random = generator(setting, 0)
+    agreement, by_chance = truth(world(spread))
+    kappa = (agreement - by_chance) / (1 - by_chance)
+    spa, alpha, alarms = ({name: Held() for name in ("items", "clusters")} for _ in range(3))
+    for _ in range(repetitions):
+        n = random.choice([2, 3, 5], clusters * SIZE if design == "by item" else clusters)
+        n = np.repeat(n, 1 if design == "by item" else SIZE)
+        item = np.repeat(np.arange(len(n)), n)
+        label = world(spread).labels(item, np.arange(len(item)), random)
+        for name, cluster in (("items", None), ("clusters", item // SIZE)):
+            found = of_people(item, label, cluster=cluster)
+            spa[name].add(found.spa, agreement)
+            alpha[name].add(found.chance["krippendorff_alpha"], kappa)
+            alarms[name].held += found.missingness.broken
+    figures = {
+        f"{what} {name}": value
+        for name in ("items", "clusters")
+        for what, value in (
+            ("spa", spa[name].row["covers"]),
+            ("alpha", alpha[name].row["covers"]),
+            ("alarms", alarms[name].held / repetitions),
+            ("width", spa[name].row["width"]),
+        )
+    }
+    return {"clusters": clusters, "spread": spread, "design": design} | figures
+
+
+def study(repetitions: int) -> list[Row]:
+    return [cover(setting, repetitions) for setting in product(CLUSTERS, SPREADS, DESIGNS)]
 
 
 def page(rows: list[Row], repetitions: int) -> str:
@@ -77,4 +80,4 @@ freedom less than effective clusters, and below ten spagree warns.
 
 
 def main(repetitions: int = 200) -> str:
-    return page(list(study(repetitions)), repetitions)
+    return page(study(repetitions), repetitions)
