@@ -130,18 +130,16 @@ def test_naming() -> None:
     assert "always the same label" in study.report(rows, 2)
 
 
-def test_default_weights_and_teams(tmp_path: Path) -> None:
+def test_default_weights(tmp_path: Path) -> None:
     rows = ["item,annotator,label"]
     rows += [f"q{item},p{(item + who) % 8},{'xy'[(item * who) % 3 == 0]}" for item in range(80) for who in range(6)]
     (tmp_path / "set.csv").write_text("\n".join(rows))
-    weights, teams = module("default_weights"), module("teams")
+    weights = module("default_weights")
     weights.SIZES = (50,)
     found = list(weights.study(tmp_path, 2))
     assert [row["design"] for row in found] == ["thinning", "calibration"] and "Random thinning" in weights.report(
         found, 2
     )
-    team = list(teams.study(tmp_path, 2))
-    assert [row["team"] for row in team] == [3, 4, 5] and "Small teams" in teams.report(team, 2)
 
 
 def test_watching() -> None:

@@ -220,7 +220,7 @@ def test_row_order_does_not_matter() -> None:
 
 
 def test_coverage_for_new_annotators_is_near_what_it_says() -> None:
-    """A small version of docs/studies/annotator-coverage.md: ten annotators, quality from 0.5 to 1."""
+    """A small version of docs/studies/other-annotators.md: ten annotators, quality from 0.5 to 1."""
     random = np.random.default_rng(1)
     truth = 0.75**2 + (1 - 0.75**2) / 3
     hits = {"items": 0, "annotators": 0}
