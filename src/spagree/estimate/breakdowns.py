@@ -221,7 +221,7 @@ class Measurement(Evidence):
 
         def make() -> polars.DataFrame:
             codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
-            return pairs(codes, self.similarity, self.level, least, worst)
+            return pairs(codes, self.similar, self.level, least, worst)
 
         return self._once(("pairs", least, busiest, worst), make)
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.former_limits import Information, kappa_limits, unseen_share, with_differing
-from spagree.estimate.intervals import mean_error, wilson_each
+from spagree.estimate.chance import FEW_FOR_METRIC
+from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits, mean_error, wilson_each
+from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.meetings import Meetings, agreeing, meetings
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.grouping import Floats, Ints, sums
@@ -24,26 +25,30 @@ MOST_PAIRS = 20_000_000  # rows of a table: about 3 GB
 CERTAIN = 1e-12
 ONE_CLASS = "both gave one label to all they share, so agreement by chance is certain"
 ONE_ITEM = "they share only one item, too few to show how items differ"
+ALL_ALIKE = "they differ alike on all shared items, which does not show how items differ"
+STEADY_ITEMS = 30
 
 
 def pairs(
-    codes: Coded, similarity: Floats | None, level: float, least: int = 1, worst: int | None = None
+    codes: Coded, similar: LabelCounts | None, level: float, least: int = 1, worst: int | None = None
 ) -> polars.DataFrame:
     """One row per pair of annotators with ``least`` shared items, lowest agreement first, few shared items last.
 
-    ``worst`` keeps only the first rows; coefficients and intervals are computed for these alone.
+    ``similar`` are the votes of all items under a metric with partial agreement. ``worst`` keeps only the first rows;
+    coefficients and intervals are computed for these alone.
     """
     import polars
 
     for name, value in (("least", least), ("worst", worst)):
         if value is not None and (not isinstance(value, int) or value < 1):
             raise UsageError(f"{name} {value!r}: a whole number from 1 on")
+    similarity = None if similar is None else similar.similarity
     chosen = None if worst is None else _worst(codes, similarity, least, worst)
     names = polars.Series(codes.annotators, dtype=polars.String)
     frames, size = [], 0
     for all_ in meetings(codes, chosen):
         for block in all_.of_pairs(all_.shared >= least).blocks():
-            figures = {"shared": block.shared.astype(np.int64), **_figures(block, similarity, level)}
+            figures = {"shared": block.shared.astype(np.int64), **_figures(block, similar, level)}
             who = {"annotator": names.gather(block.left), "other": names.gather(block.right)}
             frames.append(polars.DataFrame({**who, **figures}))
             size += len(block.left)
@@ -52,8 +57,11 @@ def pairs(
                 f"more than {MOST_PAIRS:,} pairs of annotators share items: too many for one table; ask for the worst "
                 "only (worst=20), for pairs who share more items (least=5) or for the busiest annotators (busiest=1000)"
             )
-    shared, certain = polars.col("shared"), polars.col("cohen_kappa").is_null()
-    reason = polars.when(certain).then(polars.lit(ONE_CLASS)).when(shared < 2).then(polars.lit(ONE_ITEM))
+    shared, missing = polars.col("shared"), polars.col("cohen_kappa_low").is_null()
+    reason = polars.when(polars.col("cohen_kappa").is_null()).then(polars.lit(ONE_CLASS))
+    reason = reason.when(shared < 2).then(polars.lit(ONE_ITEM))
+    reason = reason.when(missing & (shared < FEW_ITEMS)).then(polars.lit(FEW_FOR_METRIC))
+    reason = reason.when(missing).then(polars.lit(ALL_ALIKE))
     frame = polars.concat(frames).fill_nan(None)
     frame = frame.with_columns((shared < FEW_ITEMS).alias("few"), reason.alias("undefined"))
     return frame.sort("few", "agreement", "annotator", "other")
@@ -76,17 +84,34 @@ def _worst(codes: Coded, similarity: Floats | None, least: int, worst: int) -> I
     return first["pair"].sort().to_numpy()
 
 
-def _figures(meetings: Meetings, similarity: Floats | None, level: float) -> dict[str, Floats]:
+def _figures(meetings: Meetings, similar: LabelCounts | None, level: float) -> dict[str, Floats]:
     """Agreement and both coefficients for a block of pairs, as columns."""
+    similarity, size = None if similar is None else similar.similarity, meetings.shared
     agree = meetings.agree(similarity)
-    observed = meetings.per_pair(agree) / meetings.shared
-    stderr = mean_error(meetings.shared, meetings.per_pair((agree - observed[meetings.pair]) ** 2))
-    low, high = wilson_each(observed, stderr, meetings.shared, level)
+    observed = meetings.per_pair(agree) / size
+    stderr = mean_error(size, meetings.per_pair((agree - observed[meetings.pair]) ** 2))
+    used = stderr if similar is None else steadied(observed, stderr, size, similar.pair)
+    low, high = wilson_each(observed, used, size, level)
     table = _Table(meetings, agree, observed, similarity, level)
     one, other = map(table.smoothed, table.shares)
     kappa = table.coefficient("cohen_kappa", one, other)
     pi = table.coefficient("scott_pi", table.pooled, table.pooled)
     return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
+
+
+def steadied(observed: Floats, stderr: Floats, items: Floats, pair: float) -> Floats:
+    """The error of a mean agreement under a metric, not below what all pairs of the file suggest.
+
+    A few items may happen to agree alike. The variance of one item is ``pair`` times P(1 − P) throughout the file; it
+    counts in full as long as fewer than about thirty items differ.
+
+    >>> steadied(np.array([0.5, 0.5]), np.array([0.0, 0.0]), np.array([6.0, 600.0]), 0.4).round(4).tolist()
+    [0.1291, 0.0029]
+    """
+    spread = observed * (1 - observed)
+    with np.errstate(divide="ignore"):
+        share = np.minimum(1.0, STEADY_ITEMS / (4 * spread * items))
+    return np.asarray(np.sqrt(stderr**2 + share * np.maximum(0.0, pair * spread / items - stderr**2)))
 
 
 @dataclass(frozen=True)
@@ -142,34 +167,21 @@ class _Table:
         influence = self.agree - (1 - value)[meetings.pair] * likely
         centre = meetings.per_pair(influence) / meetings.shared
         stderr = mean_error(meetings.shared, meetings.per_pair((influence - centre[meetings.pair]) ** 2))
-        first, second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
-        most, rarest = self.extremes
-        information = Information(first, second, fourth, np.ones_like(first), meetings.shared, beyond, most, rarest)
-        low, high = kappa_limits(value, stderr / beyond, information, self.level)
-        low = np.minimum(low, self._with_unseen(expected))
-        return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}
+        stderr = stderr / beyond
+        second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (2, 4))
+        low, high = self._limits(value, stderr, beyond, second**2 / fourth)
+        return {name: value, f"{name}_stderr": stderr, f"{name}_low": low, f"{name}_high": high}
 
-    def _with_unseen(self, expected: Floats) -> Floats:
-        """The kappa after adding as many items as could have gone unseen, on which the two swap two labels.
-
-        Of the labels that the two gave, these raise chance agreement most; labels of others in the block do not count.
-        Without such items, no kappa below 0 would be possible for someone who gave one label throughout.
-        """
-        meetings, likely = self.meetings, np.where(self.shares[0] + self.shares[1] > 0, self.pooled, 0.0)
-        if likely.shape[1] < 2:
-            return np.full(len(expected), np.nan)
-        rows, two = np.arange(len(expected))[:, None], np.argsort(-likely, axis=1, kind="stable")[:, :2]
-        first, second = self.labels[two][meetings.pair].T
-        swapped = (meetings.one == second) & (meetings.other == first)
-        differ = swapped | ((meetings.one == first) & (meetings.other == second))
-        share = unseen_share(meetings.shared, self.level, meetings.per_pair(differ.astype(np.float64)))
-        none = np.zeros(len(expected))
-        alike = none if self.similarity is None else self.similarity[self.labels[two[:, 0]], self.labels[two[:, 1]]]
-        return with_differing(self.observed, expected, likely[rows, two].sum(axis=1), alike, share)
-
-    @cached_property
-    def extremes(self) -> tuple[Floats, Floats]:
-        """How often two annotators with these labels can differ, and how often the rarest label differs by chance."""
-        both = self.shares[0] + self.shares[1]
-        chance = np.where(both > 0, self.pooled, 1.0)
-        return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
+    def _limits(self, value: Floats, stderr: Floats, beyond: Floats, size: Floats) -> tuple[Floats, Floats]:
+        """The limits of a kappa on so many equally informative items (docs/mathematics.md §13)."""
+        shared, commonest = self.meetings.shared, (self.shares[0] + self.shares[1]).max(axis=1, initial=0.0)
+        most = np.minimum(1.0, 2 - commonest)  # two annotations of an item cannot differ more often
+        low, high = kappa_limits(value, stderr, beyond, most, size, self.level)
+        if self.similarity is None:
+            below = below_chance(shared * (2 - commonest), 2 * shared)
+            return np.where(value < CERTAIN, np.minimum(low, below), low), high
+        enough, perfect = shared >= FEW_ITEMS, value > 1 - CERTAIN
+        fisher = fisher_limits(value, stderr, size - 1, self.level)
+        ends = (np.where(perfect, wide, end) for wide, end in zip((low, high), fisher, strict=True))
+        low, high = (np.where(enough, end, np.nan) for end in ends)
+        return low, high
