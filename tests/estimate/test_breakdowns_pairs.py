@@ -1,14 +1,11 @@
-"""Pairs of annotators against brute force, scikit-learn and statsmodels.
+"""Pairs of annotators against brute force and scikit-learn.
 
-The values of the peers come from this script (scikit-learn 1.9.1, statsmodels 0.15.0):
+The values of the peer come from this script (scikit-learn 1.9.1):
 
     import numpy as np
     from sklearn.metrics import cohen_kappa_score
-    from statsmodels.stats.inter_rater import cohens_kappa
     one, other = list("aabbbcccca"), list("aabbcccacb")
-    table = np.array([[sum(x == c and y == k for x, y in zip(one, other)) for k in "abc"] for c in "abc"])
     cohen_kappa_score(one, other)                           # 0.5454545454545454
-    cohens_kappa(table).std_kappa                           # 0.2184835268198166
     numbers = [[ord(x) for x in each] for each in (one, other)]
     cohen_kappa_score(*numbers, weights="linear")           # 0.5555555555555556
     cohen_kappa_score(*numbers, weights="quadratic")        # 0.5652173913043479
@@ -17,16 +14,19 @@ The values of the peers come from this script (scikit-learn 1.9.1, statsmodels 0
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
 from itertools import combinations
-from math import exp, log, sqrt
+from math import sqrt
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import spagree
 from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
@@ -34,13 +34,16 @@ from examples import examples
 from oracle import exactly
 from spagree.estimate import meetings as counting
 from spagree.estimate import pairs as module
+from spagree.estimate.chance import FEW_FOR_METRIC
 from spagree.estimate.uncertainty import wilson
 from spagree.read import read
 from spagree.tally.coded import coded_in_python
 
+Said = list[tuple[str, str]]
+Similarity = Callable[[str, str], Fraction]
 Shares = tuple[dict[str, float], dict[str, float]]
 
-COHEN, COHEN_STD = 0.5454545454545454, 0.2184835268198166
+COHEN = 0.5454545454545454
 LINEAR, QUADRATIC = 0.5555555555555556, 0.5652173913043479
 ONE, OTHER = "aabbbcccca", "aabbcccacb"
 TEN = [(f"q{i}", who, said) for who, all_ in (("ann", ONE), ("bob", OTHER)) for i, said in enumerate(all_)]
@@ -63,12 +66,60 @@ def test_every_pair_against_brute_force(rows: Rows) -> None:
         assert row["undefined"] == reason
 
 
-def test_the_peers_agree() -> None:
+def test_the_peer_agrees() -> None:
     row = spagree.measure(TEN).pairs().row(0, named=True)
     assert (row["annotator"], row["other"], row["shared"], row["agreement"]) == ("ann", "bob", 10, 0.7)
     assert row["cohen_kappa"] == pytest.approx(COHEN, abs=1e-12)
-    # statsmodels divides by m, we by m − 1.
-    assert row["cohen_kappa_stderr"] == pytest.approx(COHEN_STD * sqrt(10 / 9), abs=1e-12)
+
+
+def weighted(said: Said, similarity: Similarity, *, pooled: bool) -> Fraction | None:
+    """Cohen's kappa, or Scott's pi, under a metric, looking at every pair of labels."""
+    one, other = ([each[side] for each in said] for side in (0, 1))
+    if pooled:
+        one = other = one + other
+    observed = sum((similarity(x, y) for x, y in said), Fraction()) / len(said)
+    expected = sum((similarity(x, y) for x in one for y in other), Fraction()) / (len(one) * len(other))
+    return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+def equal(one: str, other: str) -> Fraction:
+    return Fraction(one == other)
+
+
+def stepwise(one: str, other: str) -> Fraction:
+    """The linear metric for labels 1 to 4."""
+    return 1 - Fraction(abs(int(one) - int(other)), 3)
+
+
+@given(
+    st.lists(st.tuples(*[st.sampled_from("1234")] * 2), min_size=10, max_size=14),
+    st.sampled_from(["nominal", "linear"]),
+)
+@examples(40)
+def test_the_error_is_the_jackknife_over_shared_items(said: Said, metric: str) -> None:
+    rows = [(f"q{i:02}", who, label) for i, labels in enumerate(said) for who, label in zip("xy", labels, strict=True)]
+    ends = [("r1", "u", "1"), ("r1", "v", "4")]  # the scale is that of all labels
+    found = spagree.measure([*rows, *ends], metric=metric).pairs()
+    row = found.filter(pl.col("annotator") == "x").row(0, named=True)
+    for name, pooled in (("cohen_kappa", False), ("scott_pi", True)):
+        alike = equal if metric == "nominal" else stepwise
+        assert row[name] == close(weighted(said, alike, pooled=pooled), 1e-12)
+        left = [weighted(said[:i] + said[i + 1 :], alike, pooled=pooled) for i in range(len(said))]
+        if row[name] is not None and None not in left:
+            mean = sum(left) / len(left)
+            variance = Fraction(len(said) - 1, len(said)) * sum((each - mean) ** 2 for each in left)
+            assert row[f"{name}_stderr"] == pytest.approx(sqrt(variance), abs=1e-9)
+
+
+def test_where_one_label_is_left_without_an_item_the_error_is_that_of_the_linearised_ratio() -> None:
+    rows = [(f"q{i}", who, label if i == 0 else "x") for i in range(12) for who, label in (("ann", "y"), ("bob", "z"))]
+    row = spagree.measure(rows).pairs().row(0, named=True)
+    kappa = (11 / 12 - (11 / 12) ** 2) / (1 - (11 / 12) ** 2)
+    influence = [0.0] + [1 - (1 - kappa) * 2 * 11 / 12] * 11  # agreement less (1 − κ) times how likely it is by chance
+    mean = sum(influence) / 12
+    variance = sum((each - mean) ** 2 for each in influence) / 11 / 12
+    assert row["cohen_kappa"] == pytest.approx(kappa)
+    assert row["cohen_kappa_stderr"] == pytest.approx(sqrt(variance) / (1 - (11 / 12) ** 2))
 
 
 def test_weighted_kappa_is_that_of_scikit_learn() -> None:
@@ -89,22 +140,12 @@ def test_intervals_have_a_width_at_perfect_agreement() -> None:
     assert (row["cohen_kappa_low"], row["cohen_kappa_high"]) == (pytest.approx(kappa), 1.0)
 
 
-def slow_limits(said: list[tuple[str, str]], value: float, stderr: float, shares: Shares) -> tuple[float, float]:
-    """docs/mathematics.md §13 for the labels of two annotators; ``shares`` are those by chance of one and other."""
+def information(said: Said, shares: Shares) -> float:
+    """m₂ of docs/mathematics.md §13 for two annotators; ``shares`` are those by chance of one and other."""
     one, other = shares
     informing = [1 - (other[x] + one[y]) / 2 for x, y in said]
     second, fourth = (sum(g**power for g in informing) for power in (2, 4))
-    size, alike = second**2 / fourth, sum(informing) ** 2 / second
-    expected = sum(one[c] * other[c] for c in one)
-    first = [Counter(x for x, _ in said), Counter(y for _, y in said)]
-    commonest = max(first[0][c] + first[1][c] for c in one) / len(said)
-    lowest = min(1 - min(1, 2 - commonest) / (1 - expected), value)
-    scale = 1 - lowest
-    place = (value - lowest) / scale
-    measured = min((stderr / scale) ** 2, 2 * place * (1 - place) / size)
-    error = sqrt(measured + min(1, 15 / alike) * max(0, place * (1 - place) / size - measured))
-    low, high = wilson(place, error, size, 0.9, size)
-    return lowest + scale * low, lowest + scale * high
+    return second**2 / fourth
 
 
 def test_the_intervals_of_both_kappas_by_the_formula() -> None:
@@ -113,8 +154,11 @@ def test_the_intervals_of_both_kappas_by_the_formula() -> None:
     one, other = ({c: text.count(c) / 10 for c in "abc"} for text in (ONE, OTHER))
     both = {c: (one[c] + other[c]) / 2 for c in "abc"}
     for name, shares in (("cohen_kappa", (one, other)), ("scott_pi", (both, both))):
-        wanted = slow_limits(said, row[name], row[f"{name}_stderr"], shares)
-        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx(wanted)
+        size, expected = information(said, shares), sum(shares[0][c] * shares[1][c] for c in "abc")
+        lowest = 1 - min(1, 2 * (1 - max(both.values()))) / (1 - expected)
+        place, scale = (row[name] - lowest) / (1 - lowest), 1 - lowest
+        low, high = wilson(place, row[f"{name}_stderr"] / scale, size, 0.9, size)
+        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((lowest + scale * low, lowest + scale * high))
 
 
 @pytest.mark.parametrize("size", [7, 10, 13, 30, 49, 90])
@@ -125,22 +169,52 @@ def test_an_annotator_who_always_says_the_same_has_a_steady_interval(size: int) 
     row = spagree.measure(rows).pairs().row(0, named=True)
     rare = -(-size // 7)
     assert row["cohen_kappa"] == pytest.approx(0, abs=1e-14)
-    # Where bob says y, his label never agrees by chance and ann's with all of his x; where he says x, always.
-    g_rare = 1 - (0 + (size - rare) / size) / 2
-    g_common = 1 - (1 + (size - rare) / size) / 2
-    fourth = rare * g_rare**4 + (size - rare) * g_common**4
-    equal = (rare * g_rare**2 + (size - rare) * g_common**2) ** 2 / fourth
-    # A few more items on which one says x and the other y could have gone unseen, besides those there are.
-    three = -log(0.05)
-    added = three / 2 + sqrt(three * (rare + three / 4))
-    ann, bob = (added / 2) / (size + added), (rare + added / 2) / (size + added)  # shares of y
-    by_chance = ann * bob + (1 - ann) * (1 - bob)
-    lowest = ((size - rare) / (size + added) - by_chance) / (1 - by_chance)
-    assert row["cohen_kappa_low"] == pytest.approx(lowest, abs=1e-9) and lowest < 0
-    more = -log(0.05) / (size - log(0.05))  # items on which both say y that could have gone unseen
-    room = (1 - more) * rare / size + 2 * more * (1 - rare / size / 2)
-    expected = max(wilson(0.0, 0.0, equal, 0.95, equal)[1], 1 - rare / size / room)
-    assert row["cohen_kappa_high"] == pytest.approx(expected, abs=1e-9)
+    share = min(0.5, (rare + 1.5 + sqrt(3 * (rare + 0.75))) / (2 * size))  # of the rarer label: an upper limit
+    assert row["cohen_kappa_low"] == pytest.approx(-share / (1 - share), abs=1e-9)
+    ann, bob = {"x": 1.0, "y": 0.0}, {"x": 1 - rare / size, "y": rare / size}
+    said = [("x", "y" if i % 7 == 0 else "x") for i in range(size)]
+    equally = information(said, (ann, bob))
+    assert row["cohen_kappa_high"] == pytest.approx(wilson(0.0, 0.0, equally, 0.95, equally)[1], abs=1e-9)
+
+
+SCALE = [(f"q{i:02}", who, str(label)) for i in range(12) for who, label in (("ann", i % 5), ("bob", (i + i // 8) % 5))]
+
+
+def test_weighted_kappa_has_fishers_interval_from_ten_items_on() -> None:
+    row = spagree.measure(SCALE, metric="linear").pairs().row(0, named=True)
+    said = [(int(a), int(b)) for a, b in zip([x[2] for x in SCALE[::2]], [x[2] for x in SCALE[1::2]], strict=True)]
+    similarity = np.array([[1 - abs(a - b) / 4 for a in range(5)] for b in range(5)])
+    one, other = (np.bincount([each[side] for each in said], minlength=5) / 12 for side in (0, 1))
+    likely = [((similarity @ other)[a] + (similarity @ one)[b]) / 2 for a, b in said]
+    second, fourth = (sum((1 - each) ** power for each in likely) for power in (2, 4))
+    value, stderr = row["cohen_kappa"], row["cohen_kappa_stderr"]
+    reach = stats.t.ppf(0.975, second**2 / fourth - 1) * stderr / (1 - value**2)
+    assert row["cohen_kappa_low"] == pytest.approx(np.tanh(np.arctanh(value) - reach))
+    assert row["cohen_kappa_high"] == pytest.approx(np.tanh(np.arctanh(value) + reach))
+    assert row["undefined"] is None
+    few = spagree.measure(SCALE[:18], metric="linear").pairs().row(0, named=True)
+    assert few["cohen_kappa"] is not None and few["cohen_kappa_stderr"] is not None and few["low"] is not None
+    assert few["cohen_kappa_low"] is None and few["scott_pi_high"] is None and few["undefined"] == FEW_FOR_METRIC
+
+
+def test_if_no_item_can_move_kappa_there_is_no_interval_but_a_reason() -> None:
+    rows = [(f"q{i:02}", who, label) for i in range(12) for who, label in (("ann", "1"), ("bob", str(1 + i % 2)))]
+    row = spagree.measure([*rows, ("r", "ann", "3")], metric="linear").pairs().row(0, named=True)
+    assert row["cohen_kappa_low"] is None and row["undefined"] == module.ALL_ALIKE
+
+
+def test_agreement_under_a_metric_varies_at_least_as_much_as_in_the_whole_file() -> None:
+    """Six items that all agree by 3/4 do not show how items differ; those of the others do."""
+    alike = [(f"q{i}", who, label) for i in range(6) for who, label in (("ann", "1"), ("bob", "2"))]
+    others = [(f"r{i:02}", who, str(label)) for i in range(30) for who, label in (("cyd", 1), ("dan", 1 + i % 5))]
+    found = spagree.measure([*alike, *others], metric="linear").pairs()
+    row = found.filter(pl.col("annotator") == "ann").row(0, named=True)
+    given = [0.75] * 6 + [1 - (i % 5) / 4 for i in range(30)]
+    theta = sum(given) / 36
+    spread = (sum(each**2 for each in given) / 36 - theta**2) / (theta * (1 - theta))
+    stderr = sqrt(spread * 0.75 * 0.25 / 6)
+    assert row["agreement"] == 0.75 and row["stderr"] == 0
+    assert (row["low"], row["high"]) == pytest.approx(wilson(0.75, stderr, 6, 0.95))
 
 
 @given(rows_of(8, 5))
@@ -166,9 +240,9 @@ def test_the_worst_pairs_are_the_first_rows_of_all(rows: Rows, worst: int, least
 
 def test_labels_of_others_do_not_move_the_limits_of_a_pair() -> None:
     """ann and bob never gave 121, which is near to their labels; cyd, who gave it, is counted in the same block."""
-    rows = [(f"q{n}", who, "122" if (n, who) == (7, "bob") else "120") for n in range(8) for who in ("ann", "bob")]
+    rows = [(f"q{n}", who, "122" if n == 9 or (n, who) in ((7, "bob"), (3, "ann")) else "120") for n in range(12) for who in ("ann", "bob")]
     both = spagree.measure(rows, metric="interval").pairs().row(0, named=True)
-    cyd = [(f"q{n}", "cyd", "121" if n == 6 else "120") for n in range(8)]
+    cyd = [(f"q{n}", "cyd", "121" if n == 6 else "120") for n in range(12)]
     pairs = spagree.measure([*rows, *cyd], metric="interval").pairs().rows(named=True)
     among = next(row for row in pairs if {row["annotator"], row["other"]} == {"ann", "bob"})
     for name in ("cohen_kappa_low", "scott_pi_low", "cohen_kappa_high", "low"):
@@ -289,31 +363,6 @@ def test_real_data_adds_up(name: str) -> None:
     total = (people["agreement"] * people["shared"]).sum() / pairable
     assert total == pytest.approx(measured.schemes["annotations"].value, abs=1e-12)
     assert weighted.height == measured.data.classes
-
-
-def test_the_upper_limits_allow_for_items_that_went_unseen() -> None:
-    """At the level where three items could be missing, the limits are the values with three more of the rare label."""
-    level = 1 - exp(-3)
-    rows = [(item, who, "b" if item % 20 == place else "a") for place, who in enumerate("xy") for item in range(100)]
-    more = rows + [(100 + item, who, "b") for item in range(3) for who in "xy"]
-    now, then = (spagree.measure(each, level=level).pairs().row(0, named=True) for each in (rows, more))
-    for name in ("cohen_kappa", "scott_pi"):
-        assert now[f"{name}_high"] == pytest.approx(then[name], abs=1e-12)
-
-
-@pytest.mark.parametrize("rare", [1, 5, 10])
-@pytest.mark.parametrize("metric", ["nominal", "interval"])
-def test_the_lower_limits_allow_for_items_on_which_the_two_differ(metric: str, rare: int) -> None:
-    """Where y never says 3, the limits are the values with a few more items, half of them 1 and 3, half 3 and 1."""
-    said = [("1", "1")] * 30 + [("3", "1")] * rare
-    rows = [(item, who, label) for item, both in enumerate(said) for who, label in zip("xy", both, strict=True)]
-    row = spagree.measure(rows, metric=metric, level=1 - exp(-3)).pairs().row(0, named=True)
-    added = 1.5 + sqrt(3 * (rare + 0.75))
-    whole = 30 + rare + added
-    x, y = (rare + added / 2) / whole, added / 2 / whole  # shares of 3; under both metrics 1 and 3 do not agree at all
-    for name, one, other in (("cohen_kappa", x, y), ("scott_pi", (x + y) / 2, (x + y) / 2)):
-        expected = one * other + (1 - one) * (1 - other)
-        assert row[f"{name}_low"] == pytest.approx((30 / whole - expected) / (1 - expected), abs=1e-9)
 
 
 def test_pairs_that_agree_least_come_first_after_those_with_few_items() -> None:

@@ -25,7 +25,7 @@ MOST_PAIRS = 20_000_000  # rows of a table: about 3 GB
 CERTAIN = 1e-12
 ONE_CLASS = "both gave one label to all they share, so agreement by chance is certain"
 ONE_ITEM = "they share only one item, too few to show how items differ"
-ALL_ALIKE = "they differ alike on all shared items, which does not show how items differ"
+ALL_ALIKE = "leaving out any one item does not change kappa: how far it may be off cannot be seen"
 STEADY_ITEMS = 30
 
 
@@ -94,8 +94,8 @@ def _figures(meetings: Meetings, similar: LabelCounts | None, level: float) -> d
     low, high = wilson_each(observed, used, size, level)
     table = _Table(meetings, agree, observed, similarity, level)
     one, other = map(table.smoothed, table.shares)
-    kappa = table.coefficient("cohen_kappa", one, other)
-    pi = table.coefficient("scott_pi", table.pooled, table.pooled)
+    kappa = table.coefficient("cohen_kappa", one, other, itself=agree)
+    pi = table.coefficient("scott_pi", table.pooled, table.pooled, itself=(1 + agree) / 2)
     return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
 
 
@@ -152,24 +152,33 @@ class _Table:
         """How likely each label agrees with one drawn from the shares of a pair's row."""
         return table if self.similarity is None else table @ self.similarity[np.ix_(self.labels, self.labels)]
 
-    def coefficient(self, name: str, one: Floats, other: Floats) -> dict[str, Floats]:
-        """Value, standard error by linearisation over the shared items, and limits.
+    def coefficient(self, name: str, one: Floats, other: Floats, *, itself: Floats) -> dict[str, Floats]:
+        """Value, jackknife standard error over the shared items, and limits.
 
         ``one`` and ``other`` say how likely a label agrees by chance with either annotator's: with their own shares of
-        labels for Cohen, with pooled ones for Scott.
+        labels for Cohen, with pooled ones for Scott. ``itself`` is how much of that comes from the item itself: leaving
+        out one of I items, I²·P_e becomes I²·P_e − I·likely + itself.
         """
-        meetings = self.meetings
+        meetings, size = self.meetings, self.meetings.shared
         first_given, second_given = (np.searchsorted(self.labels, label) for label in (meetings.one, meetings.other))
         likely = other[meetings.pair, first_given] + one[meetings.pair, second_given]
-        expected = meetings.per_pair(likely / 2) / meetings.shared
+        expected = meetings.per_pair(likely / 2) / size
         beyond = np.where(1 - expected < CERTAIN, np.nan, 1 - expected)
         value = (self.observed - expected) / beyond
-        influence = self.agree - (1 - value)[meetings.pair] * likely
-        centre = meetings.per_pair(influence) / meetings.shared
-        stderr = mean_error(meetings.shared, meetings.per_pair((influence - centre[meetings.pair]) ** 2))
-        stderr = stderr / beyond
-        second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (2, 4))
-        low, high = self._limits(value, stderr, beyond, second**2 / fourth)
+        items = size[meetings.pair]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            observed_left = ((items * self.observed[meetings.pair]) - self.agree) / (items - 1)
+            expected_left = (items**2 * expected[meetings.pair] - items * likely + itself) / (items - 1) ** 2
+            left = (observed_left - expected_left) / np.where(1 - expected_left < CERTAIN, np.nan, 1 - expected_left)
+            moved = left - (meetings.per_pair(left) / size)[meetings.pair]
+            jackknifed = np.sqrt((size - 1) / size * meetings.per_pair(moved**2))
+            # Without one of the items there may be a single label: then the ratio is linearised
+            influence = (self.agree - (1 - value)[meetings.pair] * likely) / beyond[meetings.pair]
+            influence -= (meetings.per_pair(influence) / size)[meetings.pair]
+            linearised = mean_error(size, meetings.per_pair(influence**2))
+            stderr = np.where(np.isnan(jackknifed), linearised, jackknifed)
+            second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (2, 4))
+            low, high = self._limits(value, stderr, beyond, second**2 / fourth)
         return {name: value, f"{name}_stderr": stderr, f"{name}_low": low, f"{name}_high": high}
 
     def _limits(self, value: Floats, stderr: Floats, beyond: Floats, size: Floats) -> tuple[Floats, Floats]:
