@@ -240,7 +240,11 @@ def test_the_worst_pairs_are_the_first_rows_of_all(rows: Rows, worst: int, least
 
 def test_labels_of_others_do_not_move_the_limits_of_a_pair() -> None:
     """ann and bob never gave 121, which is near to their labels; cyd, who gave it, is counted in the same block."""
-    rows = [(f"q{n}", who, "122" if n == 9 or (n, who) in ((7, "bob"), (3, "ann")) else "120") for n in range(12) for who in ("ann", "bob")]
+    rows = [
+        (f"q{n}", who, "122" if n == 9 or (n, who) in ((7, "bob"), (3, "ann")) else "120")
+        for n in range(12)
+        for who in ("ann", "bob")
+    ]
     both = spagree.measure(rows, metric="interval").pairs().row(0, named=True)
     cyd = [(f"q{n}", "cyd", "121" if n == 6 else "120") for n in range(12)]
     pairs = spagree.measure([*rows, *cyd], metric="interval").pairs().rows(named=True)
