@@ -1,6 +1,6 @@
 """How much each item, annotator and annotation moves a figure: the basis of comparisons.
 
-See docs/mathematics.md §16.
+See docs/mathematics.md §9.
 
 A figure is a ratio of sums over annotations, O = above/below, or that ratio beyond chance, (O − E)/(1 − E) with
 E = same/all. Leaving out a unit reduces each sum; the deviations of the values without one unit are the jackknife. Two
