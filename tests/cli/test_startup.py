@@ -53,7 +53,7 @@ def test_measuring_a_plain_parquet_file_loads_no_tool_no_table_and_nothing_to_sh
     done = subprocess.run([sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True)
     modules = set(json.loads(done.stdout))
     assert "duckdb" in modules
-    tools = {f"spagree.read.tools.{name}" for name in ("tool", "answers", "argilla", "huggingface", "label_studio")}
+    tools = {f"spagree.read.tools.{name}" for name in ("tool", "records", "argilla", "huggingface", "label_studio")}
     unread = {"narwhals", "numpy.ma", *(f"spagree.read.{name}" for name in ("triples", "files.delimited"))}
     shown = {"rich", "spagree.present.terminal", "spagree.present.wording"}
     assert modules & {"pandas", "pyarrow", "scipy", "polars", *unread, *shown, *tools} == set()
@@ -68,10 +68,10 @@ def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[
     heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "sqlite3", "jinja2"}
     heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
     heavy |= {"difflib", "hashlib", "hmac", "gzip", "zipfile", "rich._emoji_codes", "spagree.read.pseudonyms"}
-    heavy |= {"spagree.tally.live"}
-    breakdowns = {"actions", "annotators", "comparison", "consensus", "development", "groups", "since"}
-    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "plan")}
-    unasked |= {f"spagree.read.tools.{name}" for name in ("export", "questions", "tool")}
+    heavy |= {"spagree.tally.live", "spagree.tally.saved"}
+    breakdowns = {"actions", "annotators", "budgets", "comparison", "consensus", "development", "groups", "since"}
+    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}
+    unasked |= {f"spagree.read.tools.{name}" for name in ("export", "records", "tool")}
     pages = {f"spagree.present.{name}" for name in ("report", "charts", "notebook", "earlier", "group_words")} | {
         "html"
     }

@@ -15,9 +15,9 @@ from spagree.errors import DataError
 from spagree.monitor.events import PART, Annotation, Batch, Event, Events, Gone
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.table import shown
-from spagree.read.tools.answers import one_or_more, part
 from spagree.read.tools.export import label as label_of
-from spagree.read.tools.label_studio_results import Aliases, Seen, aliases, answers, person
+from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
+from spagree.read.tools.records import one_or_more, part
 from spagree.read.tools.timestamps import usual
 from spagree.read.tools.tool import ReaderOptions, Value
 

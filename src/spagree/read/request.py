@@ -17,12 +17,13 @@ from spagree.read.where import Condition, written
 from spagree.understood import LAYOUTS
 
 if TYPE_CHECKING:
-    from spagree.read.tools.rules import Rules
-    from spagree.read.tools.tool import ReaderOptions
+    from spagree.read.tools.tool import ReaderOptions, Rules
 
 
 POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
 ROLES = (ITEM, ANNOTATOR, LABEL, TIME, TEXT, CLUSTER, GROUP)
+# The policies of exports, the default first; here because plain tables, which load no tool, check them too.
+POLICIES = {"ground_truth": ("keep", "drop"), "multi": ("set", "options"), "empty": ("drop", "keep")}
 
 
 class Request(Reading):
@@ -104,7 +105,9 @@ class Request(Reading):
             raise unknown_name("engine", str(self.engine), ENGINES)
         if self.spark_master is not None and self.engine != SPARK:
             raise UsageError(f"--spark-master {self.spark_master} only works with --engine spark; give both")
-        self.rules()
+        for name, known in POLICIES.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
 
     def refuse_for_tables(self, source: str) -> None:
         """Refuse options for exports of tools, and for files where a query reads a database."""
@@ -131,8 +134,7 @@ class Request(Reading):
 
     def reader_options(self, scratch: Path) -> ReaderOptions:
         """The options that a tool's reader needs."""
-        from spagree.read.tools.chosen import Chosen
-        from spagree.read.tools.tool import ReaderOptions
+        from spagree.read.tools.tool import Chosen, ReaderOptions
 
         for role in (ITEM, ANNOTATOR):
             if len(names := self.names(role)) > 1:
@@ -156,7 +158,7 @@ class Request(Reading):
 
     def rules(self) -> Rules:
         """What counts as an annotation."""
-        from spagree.read.tools.rules import Rules
+        from spagree.read.tools.tool import Rules
 
         return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
 

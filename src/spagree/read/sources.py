@@ -119,7 +119,7 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
         origin = look(_paths(source), request.encoding, scratch)
         tool = find(origin, request.format)
         if tool is not None and not request.is_plain(tool.name):
-            from spagree.read.tools.questions import read_export
+            from spagree.read.tools.export import read_export
 
             options = request.reader_options(scratch)
             return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)

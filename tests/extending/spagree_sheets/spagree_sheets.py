@@ -1,6 +1,6 @@
 """What the annotation tool Sheets exports, and labels that are paths, as animal/dog."""
 
-from spagree.read.tools.answers import answer, cell, known, part, records
+from spagree.read.tools.records import answer, cell, known, part, records
 from spagree.read.tools.source import OBJECTS
 from spagree.read.tools.tool import Response, Tool
 

@@ -10,7 +10,7 @@ import pytest
 
 from spagree.errors import DataError
 from spagree.read.files import json as json_files
-from spagree.read.files.json import SOME, Several, objects
+from spagree.read.files.json import SOME, objects
 from spagree.read.files.paths import File
 
 TRAP = 'a "quoted" }, {"id": 1, "end": 2}, {'
@@ -51,11 +51,13 @@ def test_a_large_array_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.M
     file, sizes = saved(tmp_path / "array.json", json.dumps(every)), []
     monkeypatch.setattr(json_files, "BLOCK", 1_000)
 
-    def decode(content: bytes) -> list[Any]:
-        sizes.append(len(content))
-        return SOME.decode(content)
+    class Measured:
+        def decode(self, content: bytes) -> list[Any]:
+            sizes.append(len(content))
+            return SOME.decode(content)
 
-    assert [value for _, _, value in objects(file, decode)] == every
+    monkeypatch.setattr(json_files, "SOME", Measured())
+    assert [value for _, _, value in objects(file)] == every
     assert max(sizes) < 2_500 < sum(sizes)
 
 
@@ -77,14 +79,3 @@ def test_the_careful_parser_goes_on_where_the_fast_one_stops(tmp_path: Path, mon
     monkeypatch.setattr(json_files, "BLOCK", 30)
     found = [value["a"] for _, _, value in objects(saved(tmp_path / "array.json", f"[{', '.join(texts)}]"))]
     assert [str(each) for each in found] == [*map(str, range(13)), "NaN", *map(str, range(14, 20))]
-
-
-def test_several_objects_at_once_are_counted_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_files, "BLOCK", 30)
-    file = saved(tmp_path / "array.json", json.dumps([{"a": number} for number in range(20)] + [{"a": 1e400}]))
-    found = [*objects(file, lambda content: [Several(SOME.decode(content))])]
-    numbers = [number for _, number, _ in found]
-    assert numbers[0] == 1
-    assert len(numbers) < 21
-    for (_, number, several), after in zip(found, numbers[1:], strict=False):
-        assert number + len(several.objects) == after

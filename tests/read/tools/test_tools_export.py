@@ -20,10 +20,11 @@ import spagree
 from spagree.cli.app import main
 from spagree.read import read, read_all
 from spagree.read.pseudonyms import pseudonym
-from spagree.read.tools import look, timestamps
 from spagree.read.tools import source as source_module
+from spagree.read.tools import timestamps
 from spagree.read.tools.registry import MODULES, load
-from spagree.read.tools.rules import Rules
+from spagree.read.tools.source import look
+from spagree.read.tools.tool import Rules
 
 
 def saved(name: str, text: str) -> Callable[[Path], Path]:

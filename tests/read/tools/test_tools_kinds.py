@@ -15,8 +15,8 @@ import pytest
 
 import spagree
 from spagree.read import read, read_all
-from spagree.read.tools import look
 from spagree.read.tools.registry import MODULES, load
+from spagree.read.tools.source import look
 
 Save = Callable[[str, Any], Path]
 

@@ -22,12 +22,12 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
-from spagree.read.tools import answers, guess, timestamps
+from spagree.read.tools import records, timestamps
 from spagree.read.tools import source as source_module
 from spagree.read.tools.export import gather, label
+from spagree.read.tools.records import Columns, split_columns
 from spagree.read.tools.registry import MODULES, load
-from spagree.read.tools.rules import Rules
-from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool
 from spagree.understood import Caution
 
 Save = Callable[[str, str | bytes], File]
@@ -119,7 +119,7 @@ def test_faults_of_the_file_system_stay_what_they_are(source: str, tmp_path: Pat
 def objects(file: File, tmp_path: Path) -> list[Any]:
     return [
         (place.removeprefix(str(tmp_path) + "/"), {name: as_text(value) for name, value in record.items()})
-        for place, _, record in answers.file_records(file, ReaderOptions(tmp_path))
+        for place, _, record in records.file_records(file, ReaderOptions(tmp_path))
     ]
 
 
@@ -163,27 +163,27 @@ def test_faults_are_refused_where_they_stand(name: str, text: str, message: str,
 
 def test_parts_and_cells_say_what_they_expected() -> None:
     record = {"list": [1], "dict": {"a": 1}, "text": "x", "nothing": None}
-    assert answers.part(record, "list", list, "p") == [1] and answers.part(record, "dict", dict, "p") == {"a": 1}
-    assert answers.part(record, "nothing", list, "p") == [] and answers.part(record, "absent", dict, "p") == {}
+    assert records.part(record, "list", list, "p") == [1] and records.part(record, "dict", dict, "p") == {"a": 1}
+    assert records.part(record, "nothing", list, "p") == [] and records.part(record, "absent", dict, "p") == {}
     for key, kind, message in (
         ("text", list, "p: 'text' should be a list, found 'x'"),
         ("list", dict, "p: 'list' should be an object"),
     ):
         with pytest.raises(DataError, match=message):
-            answers.part(record, key, kind, "p")
+            records.part(record, key, kind, "p")
     with pytest.raises(ColumnError, match="p: there is no field 'absent'; fields: 'list', 'dict', 'text', 'nothing'"):
-        answers.cell(record, "absent", "p")
-    assert answers.cell(record, "nothing", "p") == "" and answers.cell(record, "dict", "p") == '{"a":1}'
+        records.cell(record, "absent", "p")
+    assert records.cell(record, "nothing", "p") == "" and records.cell(record, "dict", "p") == '{"a":1}'
 
 
 def test_entries_are_objects_however_they_are_laid_out() -> None:
-    assert answers.entries([{"a": 1}], "p") == [{"a": 1}]
-    assert answers.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
+    assert records.entries([{"a": 1}], "p") == [{"a": 1}]
+    assert records.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
     with pytest.raises(DataError, match=r"p: lists of different lengths \(2 a, 1 b\)"):
-        answers.entries({"a": [1, 2], "b": [3]}, "p")
+        records.entries({"a": [1, 2], "b": [3]}, "p")
     for wrong in ([1], "x", None, {"a": 1}):
         with pytest.raises(DataError, match="p: should be a list of objects"):
-            answers.entries(wrong, "p")
+            records.entries(wrong, "p")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_entries_are_objects_however_they_are_laid_out() -> None:
     ],
 )  # fmt: skip
 def test_values(value: Any, expected: Any) -> None:
-    assert answers.answer(value) == expected
+    assert records.answer(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_values(value: Any, expected: Any) -> None:
     ],
 )
 def test_cells_with_lists(text: str, expected: Any) -> None:
-    assert answers.from_text(text) == expected
+    assert records.from_text(text) == expected
 
 
 # ── times ──
@@ -286,13 +286,13 @@ def test_columns_are_told_by_what_they_hold() -> None:
         ),
         ("3", {"text": "c", "same": "x", "few": "q", "vote": "+", "json": '[{"rating":3}]', "empty": ""}),
     ]
-    found = guess.split(rows, list(rows[0][1]))
+    found = split_columns(rows, list(rows[0][1]))
     assert found.answers == ("vote", "json", "sometimes")
     assert found.doubtful == ("same", "few")
 
 
 def test_one_item_alone_leaves_everything_in_doubt() -> None:
-    assert guess.split([("1", {"a": "x"})], ["a"]) == guess.Columns((), ("a",))
+    assert split_columns([("1", {"a": "x"})], ["a"]) == Columns((), ("a",))
 
 
 # ── rules ──
@@ -452,7 +452,7 @@ def test_readers_are_loaded_when_a_file_is_read_and_not_before() -> None:
 
 
 def test_cautions_of_a_reader_belong_to_every_question(tmp_path: Path) -> None:
-    from spagree.read.tools.questions import read_export
+    from spagree.read.tools.export import read_export
 
     def responses(_origin: Any, asked: ReaderOptions) -> Any:
         asked.cautions.append(Caution("x", "said"))

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -231,24 +231,12 @@ REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 DAMAGED = "the export seems to be truncated or damaged: export it again"
 
 
-class Several(msgspec.Struct):
-    """Objects of an array that are handled together."""
-
-    objects: list[Any]
-
-
-def objects(file: File, decode: Callable[[bytes], list[Any]] = SOME.decode) -> Iterator[Entry]:
-    """The objects of an array, one per line, or the single object that is the whole file.
-
-    ``decode`` reads some elements of an array, itself an array; from the first that it refuses, the careful parser
-    goes on. It may return :class:`Several` at once, which come with the place of the first.
-    """
+def objects(file: File) -> Iterator[Entry]:
+    """The objects of an array, one per line, or the single object that is the whole file."""
     if file.kind == "json array":
-        number = 1
-        for value in _array(file, decode):
+        for number, value in enumerate(_array(file), 1):
             place = f"{file.name}: object {number}"
             yield place, number, as_object(value, place)
-            number += _size(value)
         return
     whole = _one_object(file)
     if whole is not None:
@@ -262,41 +250,38 @@ def objects(file: File, decode: Callable[[bytes], list[Any]] = SOME.decode) -> I
                 yield place, number, as_object(_line(place, text), place)
 
 
-def _size(value: Any) -> int:
-    return len(value.objects) if isinstance(value, Several) else 1
-
-
-def _array(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
+def _array(file: File) -> Iterator[Any]:
+    """The elements; from the first block that the fast parser refuses, the careful one goes on."""
     done = 0
     try:
-        for value in _fast_values(file, decode):
+        for value in _fast_values(file):
             yield value
-            done += _size(value)
+            done += 1
     except REFUSED:
         yield from islice(document(file, DAMAGED), done, None)
 
 
-def _fast_values(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
+def _fast_values(file: File) -> Iterator[Any]:
     """The elements, decoded block by block."""
     with file.path.open("rb") as stream:
         rest, key = stream.read(BLOCK).removeprefix(BOM_UTF8).lstrip(BLANKS).removeprefix(b"["), b""
         while more := stream.read(max(BLOCK, len(rest))):  # twice as much if no cut was right
             rest += more
             key = key or _last_key(rest)
-            values, end = _first_values(rest, key, decode)
+            values, end = _first_values(rest, key)
             yield from values
             rest = rest[end:]
     parts = PARTS.decode(b"[" + rest)
     starts = range(0, len(parts), TOGETHER)
     blocks = (b"[" + b",".join(parts[start : start + TOGETHER]) + b"]" for start in starts)
-    yield from chain.from_iterable(map(decode, blocks))
+    yield from chain.from_iterable(map(SOME.decode, blocks))
 
 
-def _first_values(text: bytes, key: bytes, decode: Callable[[bytes], list[Any]]) -> tuple[list[Any], int]:
+def _first_values(text: bytes, key: bytes) -> tuple[list[Any], int]:
     """The elements before a cut, and where the next one begins; text cut in the wrong place cannot be decoded."""
     for end in islice(_ends(text, key), MOST_CUTS):
         try:
-            return decode(b"".join((b"[", memoryview(text)[:end], b"]"))), end + 1
+            return SOME.decode(b"".join((b"[", memoryview(text)[:end], b"]"))), end + 1
         except REFUSED:
             continue
     return [], 0
@@ -345,6 +330,6 @@ def _line(place: str, line: bytes) -> Any:
 
 def as_object(value: Any, place: str) -> Any:
     """The value, which must be an object."""
-    if not isinstance(value, (dict, msgspec.Struct)):
+    if not isinstance(value, dict):
         raise DataError(f"{place}: expected an object {{…}}, found {shown(as_text(value))}; export it again")
     return value

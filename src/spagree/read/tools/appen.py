@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.table import listed
-from spagree.read.tools import guess, timestamps
-from spagree.read.tools.answers import Record, cell, from_text, item_text, known, one_or_more, records
+from spagree.read.tools import timestamps
+from spagree.read.tools.records import Record, cell, from_text, item_text, known, one_or_more, records, split_columns
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
@@ -55,7 +55,7 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
     if options.question in names:
         return (options.question,)
     tested = {name for name in names if name + GOLD in source.keys}
-    columns = guess.split([(cell(row, "_unit_id", source.name), row) for row in rows], names)
+    columns = split_columns([(cell(row, "_unit_id", source.name), row) for row in rows], names)
     if tested:
         return tuple(name for name in names if name in tested or name in columns.answers)
     if not columns.answers:

@@ -9,8 +9,7 @@ from typing import Any
 from spagree.errors import DataError, count
 from spagree.read.files.json import as_text
 from spagree.read.table import shown
-from spagree.read.tools.answers import Record, answer, entries, item_text, known, part, records
-from spagree.read.tools.columnar import column_records
+from spagree.read.tools.records import Record, answer, column_records, entries, item_text, known, part, records
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution

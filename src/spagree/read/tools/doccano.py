@@ -10,10 +10,9 @@ from typing import Any
 from spagree.errors import DataError
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.paths import File, with_kind
-from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known, one_or_more
+from spagree.read.tools.records import Record, answer, cell, file_records, item_text, known, one_or_more, opened, rows
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.read.tools.tool_database import opened, rows
 
 QUESTION = "label"
 MERGED = "all"  # the stem of the file of a collaborative project

@@ -9,8 +9,8 @@ from typing import Any
 from spagree.errors import DataError
 from spagree.read.files.json import DECODER
 from spagree.read.files.paths import File, with_kind
-from spagree.read.tools.answers import Record, cell, file_records, item_text, known, part
 from spagree.read.tools.mturk import crowd_value
+from spagree.read.tools.records import Record, cell, file_records, item_text, known, part
 from spagree.read.tools.source import FOLDER, OBJECTS, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 

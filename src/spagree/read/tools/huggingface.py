@@ -10,8 +10,7 @@ from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES
 from spagree.read.table import listed, shown
-from spagree.read.tools.answers import Record, answer, entries, item_text, known, records
-from spagree.read.tools.columnar import column_records
+from spagree.read.tools.records import Record, answer, column_records, entries, item_text, known, records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 

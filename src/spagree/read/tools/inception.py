@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spagree.read.tools.answers import cell, item_text, known, records
+from spagree.read.tools.records import cell, item_text, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 

@@ -1,32 +1,34 @@
-"""Label Studio: JSON, JSON-MIN, CSV, TSV and snapshots; its database is read by label_studio_database."""
+"""Label Studio: JSON, JSON-MIN, CSV, TSV and snapshots; its database."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from sys import intern
 from typing import Any
 
-from spagree.errors import DataError, count
+from spagree.errors import DataError, FileError, count
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.table import shown
-from spagree.read.tools import guess, label_studio_database
-from spagree.read.tools.answers import Record, answer, cell, item_text, known, part, records
-from spagree.read.tools.fields import address_in
-from spagree.read.tools.label_studio_results import (
-    AFTER_ALL,
-    REGIONS,
-    TEXTS,
-    Aliases,
-    Seen,
-    answers,
-    both,
-    config_aliases,
-    person,
-    simple_value,
+from spagree.read.tools.records import (
+    Record,
+    answer,
+    cell,
+    is_true,
+    item_text,
+    known,
+    one_or_more,
+    opened,
+    part,
+    records,
+    rows,
+    split_columns,
 )
-from spagree.read.tools.label_studio_tasks import Usual, UsualTasks, decoder
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Responses, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Responses, Tool, Value, address_in
 from spagree.understood import Caution
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
@@ -46,7 +48,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Res
     """All annotations, numbered as Label Studio numbers them; drafts come last."""
     seen = Seen()
     if source.shape in (DATABASE, SERVER):
-        yield from label_studio_database.responses(source, options, seen)
+        yield from database_responses(source, options, seen)
     else:
         yield from _from_files(source, options, seen)
     _tell(seen, options, source)
@@ -55,11 +57,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Res
 def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response | Responses]:
     named = config_aliases(options)
     flat: list[tuple[str, Record]] = []
-    usual = UsualTasks(options, named, seen)
-    for place, number, record in records(source, options, decode=decoder(options)):
-        if isinstance(record, Usual):
-            yield from usual.responses(place, number, record)
-        elif "annotations" in record:
+    for place, _, record in records(source, options):
+        if "annotations" in record:
             yield from task_responses(place, record, options, named, seen)
         else:
             flat.append((place, record))
@@ -108,7 +107,7 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
         return tuple(name for name in names if name in behind)
     data = {name for row in rows if not known(row.get("annotation_id")) for name in names if known(row[name])}
     annotated = [(as_text(row.get("id")), row) for row in rows if known(row.get("annotation_id"))]
-    columns = guess.split(annotated, [name for name in names if name not in data])
+    columns = split_columns(annotated, [name for name in names if name not in data])
     wanted = {*columns.answers, *columns.doubtful, question}
     return tuple(name for name in names if name in wanted)
 
@@ -249,3 +248,230 @@ TOOL = Tool(
     is_numbered=True,
     link=link,
 )
+
+AFTER_ALL = 2**62  # the number of every draft, so drafts sort last
+TEXTS = ("text", "content", "title", "html", "dialogue", "image", "audio", "video")  # the usual keys of the data
+SIMPLE = ("choices", "labels", "rating", "number", "selected", "text", "datetime")
+# A value with one of these keys marks a region or an order: in text, an image, audio, video or a list.
+REGIONS = frozenset(
+    {"start", "end", "startOffset", "x", "y", "points", "vertices", "rle", "sequence", "ranges", "ranker"}
+)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the reader found that the user should know."""
+
+    edited: int = 0
+    regions: int = 0
+    repeated: int = 0
+    controls: set[str] = field(default_factory=set)
+    ratings: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Aliases:
+    """Stored value of a choice → its text, by control."""
+
+    by_control: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def text(self, control: str, stored: str) -> str:
+        """The text of a choice, whichever of the two was stored."""
+        return self.by_control.get(control, {}).get(stored, stored)
+
+    def value(self, control: str, value: Value) -> Value:
+        """The same for a whole answer."""
+        if value is None or isinstance(value, str):
+            return value and self.text(control, value)
+        return one_or_more(self.text(control, option) for option in value)
+
+
+class _Config(HTMLParser):
+    """Parses the labelling configuration tag by tag: Choice elements inside their control."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.control = ""
+        self.aliases: dict[str, dict[str, str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember the control, and each choice with an alias."""
+        attributes = dict(attrs)
+        if attributes.get("name") and attributes.get("toname"):
+            self.control = attributes["name"] or ""
+        if tag == "choice" and attributes.get("alias") and attributes.get("value"):
+            self.aliases.setdefault(self.control, {})[attributes["alias"] or ""] = attributes["value"] or ""
+
+
+def aliases(config: str) -> Aliases:
+    """The aliases in a labelling configuration.
+
+    >>> xml = '<Choices name="mood" toName="t"><Choice value="Neutral" alias="neu"/></Choices>'
+    >>> aliases(xml).text("mood", "neu"), aliases(xml).text("mood", "Neutral")
+    ('Neutral', 'Neutral')
+    """
+    parser = _Config()
+    parser.feed(config)
+    return Aliases(parser.aliases)
+
+
+def config_aliases(options: ReaderOptions) -> Aliases:
+    """The aliases in the configuration the user named; none without one."""
+    if options.config is None:
+        return Aliases()
+    try:
+        text = Path(options.config).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(
+            f"--config {options.config}: cannot be read ({error}); give the labelling configuration"
+        ) from None
+    if "<" not in text:
+        raise DataError(
+            f"--config {options.config}: not a labelling configuration (XML); copy it from the project settings"
+        )
+    return aliases(text)
+
+
+def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> dict[str, dict[str, Value]]:
+    """The answers of an annotation by item of a list ("" for the whole task) and control.
+
+    Marked regions and choices about a region are not classes: they are counted and ignored.
+    """
+    by_suffix: dict[str, dict[str, Value]] = {"": {}}
+    for entry in result:
+        if not isinstance(entry, dict):
+            raise DataError(f"{place}: a result should be an object, found {shown(as_text(entry))}")
+        value, control, number = entry.get("value"), entry.get("from_name"), entry.get("item_index")
+        if type(value) is not dict:
+            value = part(entry, "value", dict, place)
+        if not control:
+            continue
+        if not REGIONS.isdisjoint(value):
+            seen.regions += 1
+            continue
+        control = intern(str(control))
+        label = named.value(control, simple_value(value)) if named.by_control else simple_value(value)
+        labels = by_suffix[""] if number is None else by_suffix.setdefault(f" {as_text(number)}", {})
+        if control in labels:
+            seen.repeated += 1
+            label = both(labels[control], label)
+        labels[control] = label
+        seen.controls.add(control)
+        if "rating" in value:
+            seen.ratings.add(control)
+    return by_suffix
+
+
+def person(who: Any, options: ReaderOptions) -> str | None:
+    """The user's number, which all formats share; snapshots also have ``--annotator email``."""
+    if type(who) is int:
+        return str(who)
+    return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
+
+
+def both(first: Value, second: Value) -> Value:
+    """Two answers to one control are one set."""
+    return one_or_more(
+        option for value in (first, second) for option in ((value,) if isinstance(value, str) else value or ())
+    )
+
+
+def simple_value(value: Record) -> Value:
+    """What a control stores, whatever its kind; a path of a taxonomy is one option."""
+    if "taxonomy" in value:
+        paths = value["taxonomy"] if isinstance(value["taxonomy"], list) else []
+        return one_or_more(" / ".join(map(as_text, path)) for path in paths if isinstance(path, list))
+    for key in SIMPLE:
+        if key in value:
+            return answer(value[key])
+    return None
+
+
+ANNOTATIONS = """
+    SELECT CAST(c.id AS TEXT), CAST(c.task_id AS TEXT), CAST(c.project_id AS TEXT), CAST(t.data AS TEXT),
+           CAST(c.result AS TEXT), CAST(c.was_cancelled AS TEXT), CAST(c.ground_truth AS TEXT),
+           CAST(c.created_at AS TEXT), CAST(c.completed_by_id AS TEXT), CAST(c.updated_by_id AS TEXT), u.email
+    FROM task_completion c JOIN task t ON t.id = c.task_id LEFT JOIN htx_user u ON u.id = c.completed_by_id
+    ORDER BY c.id"""
+DRAFTS = """
+    SELECT CAST(d.id AS TEXT), CAST(d.task_id AS TEXT), CAST(t.project_id AS TEXT), CAST(t.data AS TEXT),
+           CAST(d.result AS TEXT), CAST(d.user_id AS TEXT), u.email
+    FROM tasks_annotationdraft d JOIN task t ON t.id = d.task_id LEFT JOIN htx_user u ON u.id = d.user_id
+    WHERE d.annotation_id IS NULL ORDER BY d.id"""
+PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
+
+
+def database_responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
+    """Every annotation, and every draft that does not belong to a saved annotation."""
+    with opened(source) as connection:
+        configs = dict(rows(connection, PROJECTS))
+        annotations, drafts = rows(connection, ANNOTATIONS), rows(connection, DRAFTS)
+    from_user = config_aliases(options)
+    named = {
+        project: from_user if from_user.by_control else aliases(config or "") for project, config in configs.items()
+    }
+    many = len({row[2] for row in (*annotations, *drafts)}) > 1
+    for row, record in _stored_rows(annotations, "annotation", options):
+        prefix = f"{row[2]}/" if many else ""
+        yield from _stored_annotation((row, record), options, named.get(row[2], Aliases()), prefix, seen)
+    for row, record in _stored_rows(drafts, "draft", options):
+        number, _, project, _, result, user, email = row
+        place = f"draft {number}"
+        by_suffix = _stored_answers(place, result, named.get(project, Aliases()), f"{project}/" if many else "", seen)
+        item, text = _stored_item(place, record, options)
+        by = email if options.annotator == "email" else user
+        for suffix, values in by_suffix.items():
+            yield Response(item + suffix, by, values, None, "draft", row=AFTER_ALL, text=text, fields=record)
+
+
+def _stored_rows(
+    table: Sequence[tuple[Any, ...]], what: str, options: ReaderOptions
+) -> Iterator[tuple[tuple[Any, ...], Record]]:
+    """The rows with their tasks, filtered by --where."""
+    for row in table:
+        data = _stored_json(f"{what} {row[0]}", row[3] or "{}")
+        record = {"id": row[1], "project": row[2], "data": data}
+        if options.where is None or any(True for _ in options.where.filtered([("", 0, record)])):
+            yield row, record
+
+
+def _stored_annotation(
+    entry: tuple[tuple[Any, ...], Record], options: ReaderOptions, named: Aliases, prefix: str, seen: Seen
+) -> Iterator[Response]:
+    row, record = entry
+    number, _, _, _, result, cancelled, gold, created, by, editor, email = row
+    place = f"annotation {number}"
+    item, text = _stored_item(place, record, options)
+    seen.edited += editor is not None and editor != by
+    who = email if options.annotator == "email" else by
+    status = "cancelled" if is_true(cancelled) else "submitted"
+    by_suffix = _stored_answers(place, result, named, prefix, seen)
+    is_complete = status == "submitted" and len(by_suffix) == 1
+    for suffix, values in by_suffix.items():
+        if values or len(by_suffix) == 1:
+            about = (created, status, is_true(gold), int(number), text, is_complete)
+            yield Response(item + suffix, who, values, *about, fields=record)
+
+
+def _stored_item(place: str, record: Record, options: ReaderOptions) -> tuple[str, str | None]:
+    """The item and its text."""
+    shown = record["data"]
+    item = cell(shown, options.item, place) if options.item else str(record["id"])
+    return item, item_text(shown, options, place, *TEXTS) if isinstance(shown, dict) else None
+
+
+def _stored_answers(
+    place: str, result: str | None, named: Aliases, prefix: str, seen: Seen
+) -> dict[str, dict[str, Any]]:
+    """The answers by item and control; with several projects in the database, prefixed with the project."""
+    by_suffix = answers(place, _stored_json(place, result or "[]"), named, seen)
+    return {
+        suffix: {prefix + control: value for control, value in labels.items()} for suffix, labels in by_suffix.items()
+    }
+
+
+def _stored_json(place: str, text: str) -> Any:
+    try:
+        return DECODER.decode(text)
+    except ValueError as error:
+        raise DataError(f"{place}: its JSON in the database is damaged ({error})") from None

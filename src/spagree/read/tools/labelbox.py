@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError, count
-from spagree.read.tools.answers import Record, cell, entries, item_text, known, one_or_more, part, records
+from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution

@@ -16,7 +16,7 @@ from spagree.read.columns import names_link
 from spagree.read.files.json import DECODER
 from spagree.read.table import listed, shown
 from spagree.read.tools import timestamps
-from spagree.read.tools.answers import answer, from_text, one_or_more, tables
+from spagree.read.tools.records import answer, from_text, one_or_more, tables
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Responses, Tool, Value
 from spagree.understood import Caution

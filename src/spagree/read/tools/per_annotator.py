@@ -10,8 +10,7 @@ from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
 from spagree.read.table import listed
-from spagree.read.tools.answers import Record, answer, cell, file_records, from_text, item_text, known
-from spagree.read.tools.columnar import column_records
+from spagree.read.tools.records import Record, answer, cell, column_records, file_records, from_text, item_text, known
 from spagree.read.tools.source import ARCHIVE, COLUMNS, FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 

@@ -11,8 +11,7 @@ from spagree.errors import DataError
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.table import shown
-from spagree.read.tools import potato_1x
-from spagree.read.tools.answers import Record, cell, file_records, one_or_more, part
+from spagree.read.tools.records import Record, cell, file_records, item_text, one_or_more, part
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
@@ -33,8 +32,8 @@ Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
 def recognise(source: Source) -> bool:
     """A folder with the state or the history of users, or such files."""
     if source.shape == FOLDER:
-        return any(Path(name).name in (STATE, HISTORY, potato_1x.INSTANCES) for name in source.keys)
-    is_first = any(map(potato_1x.is_instance, source.objects))
+        return any(Path(name).name in (STATE, HISTORY, INSTANCES) for name in source.keys)
+    is_first = any(map(is_instance, source.objects))
     is_later = source.has("user_id", LABELS) or source.has("action_type", "schema_name")
     return source.shape == OBJECTS and (is_first or is_later)
 
@@ -43,9 +42,9 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The last state of every user; if there is only a history, the state it leads to."""
     files = list(_files(source))
     entries = [(file, entry) for file in files for entry in file_records(file, options)]
-    first = [(potato_1x.annotator(Path(file.name)), place, record)
-             for file, (place, _, record) in entries if potato_1x.is_instance(record)]  # fmt: skip
-    yield from potato_1x.responses(first, options)
+    first = [(folder_name(Path(file.name)), place, record)
+             for file, (place, _, record) in entries if is_instance(record)]  # fmt: skip
+    yield from first_responses(first, options)
     states = [(place, record) for _, (place, _, record) in entries if LABELS in record]
     actions = [(place, record) for _, (place, _, record) in entries if "action_type" in record]
     times = _times(actions)
@@ -68,7 +67,7 @@ def _files(source: Source) -> Iterator[File]:
         return
     for name in source.keys:
         path = Path(source.path) / name
-        if path.name in (STATE, HISTORY, potato_1x.INSTANCES) and path.stat().st_size:
+        if path.name in (STATE, HISTORY, INSTANCES) and path.stat().st_size:
             yield with_kind(File(path, str(path)))
 
 
@@ -174,3 +173,57 @@ TOOL = Tool(
     renames=frozenset(),
     shapes=frozenset({FOLDER}),
 )
+
+INSTANCES, FIRST_LABELS = "annotated_instances.jsonl", "label_annotations"
+FILLED_IN = ("text_box", "slider", "text", "number")  # names of inputs whose value is the answer
+
+
+def first_responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions) -> Iterator[Response]:
+    """Every instance of every annotator; each row of a grid is a separate item."""
+    labelled = [(who, place, record, _first_labels(place, record)) for who, place, record in entries]
+    grids = _first_grids([labels for *_, labels in labelled])
+    for who, place, record, labels in labelled:
+        item, text = cell(record, "id", place), item_text(record, options, place, "displayed_text", "text")
+        plain = {name: _first_value(values) for name, values in labels.items() if name not in grids}
+        if plain or not labels:
+            yield Response(item, who, plain, text=text, fields=record)
+        rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
+        for name, ratings in labels.items():
+            for row, rating in ratings.items() if name in grids else ():
+                rows[row][name] = rating or None
+        yield from (Response(f"{item} {row}", who, answers, text=text, fields=record) for row, answers in rows.items())
+
+
+def folder_name(path: Path) -> str:
+    """The folder name is the annotator."""
+    return path.parent.name
+
+
+def _first_labels(place: str, record: Record) -> dict[str, dict[str, str]]:
+    schemas = part(record, FIRST_LABELS, dict, place)
+    return {
+        name: {option: as_text(value) for option, value in part(schemas, name, dict, place).items()} for name in schemas
+    }
+
+
+def _first_grids(all_labels: Sequence[Mapping[str, Mapping[str, str]]]) -> set[str]:
+    """The questions that are grids: some row has different ratings in different answers.
+
+    An option of a choice always has the same value, its number on the form or true.
+    """
+    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for labels in all_labels:
+        for name, options in labels.items():
+            for option, value in options.items():
+                values[name, option].add(value)
+    return {name for (name, option), seen in values.items() if len(seen) > 1 and option not in FILLED_IN}
+
+
+def _first_value(options: Mapping[str, str]) -> Value:
+    """The chosen options; for an input field, its value."""
+    return one_or_more(value if option in FILLED_IN else option for option, value in options.items() if value != "")
+
+
+def is_instance(record: Mapping[str, Any]) -> bool:
+    """Whether a record is an instance as potato 1.x writes it."""
+    return "id" in record and isinstance(record.get(FIRST_LABELS), dict)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spagree.errors import DataError, count
 from spagree.read.table import shown
-from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known
+from spagree.read.tools.records import Record, answer, cell, file_records, item_text, known
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution

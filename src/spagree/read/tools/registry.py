@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from spagree import plugins
-from spagree.errors import UsageError
+from spagree.errors import DataError, UsageError
 from spagree.read.databases.addresses import needed
-from spagree.read.tools import unreadable
-from spagree.read.tools.source import COLUMNS, DATABASE, SERVER, TABLE, Source
+from spagree.read.files.paths import head, no_table
+from spagree.read.tools.source import ARCHIVE, COLUMNS, DATABASE, FOLDER, OBJECTS, SERVER, TABLE, Source
 
 if TYPE_CHECKING:
     from spagree.read.tools.tool import Tool
 
-# The name for --format → the module that reads it, loaded on demand.
+# The name for --format → the module that reads it, loaded on demand, and what it calls its tool if not TOOL.
 MODULES = {
     "label-studio": "label_studio",
     "prodigy": "prodigy",
@@ -30,9 +32,9 @@ MODULES = {
     "huggingface": "huggingface",
     "inception": "inception",
     "zooniverse": "zooniverse",
-    "langfuse": "langfuse",
-    "langsmith": "langsmith",
-    "phoenix": "phoenix",
+    "langfuse": "traces:LANGFUSE",
+    "langsmith": "traces:LANGSMITH",
+    "phoenix": "traces:PHOENIX",
     "per-annotator": "per_annotator",
 }
 # A column that every table of the tool has; tables without it do not load the reader.
@@ -50,6 +52,26 @@ TELLING = {
     "annotator_kind": "phoenix",
 }
 
+START = 4096
+CVAT_HOLDS = "a CVAT export: boxes, tracks and tags of images, without who drew them"
+BRAT = re.compile(r"(T\d+\t\S+ \d+ \d+|[RE]\d+\t\S+ \S+:\S+|A\d+\t\S+ [TER]\d+)")
+CVAT = re.compile(r"<annotations>.*?<(version|meta|image|track)\b", re.DOTALL)
+# Tools whose JSON is not read: the keys that identify them, and where the classes and annotators are.
+JSON_TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "V7": (("item", "annotations", "version"), "annotations[].name and .annotators[].email"),
+    "SuperAnnotate": (("instances", "metadata"), "instances[].className and .createdBy.email"),
+    "LightTag": (("examples", "schema"), "examples[].classifications[].classname and .annotated_by[].annotator"),
+    "tagtog": (("annotatable", "anncomplete"), "metas[].value, a file for each annotator"),
+    "Dataloop": (("filename", "annotations"), "annotations[].label and .creator"),
+    "Scale": (("task_id", "type", "response"), "response.annotations; who answered is not in it"),
+    "Weights & Biases": (("weave_ref", "feedback_type", "payload"), "weave_ref, wb_user_id and payload.value"),
+    "Kili": (("labels", "externalId"), "labels[].jsonResponse.JOB.categories[].name and labels[].author.email"),
+}
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "a COCO file": ("images", "annotations", "categories"),
+    "a CVAT export": ("shapes", "tracks", "tags"),
+}
+
 
 def load(name: str) -> Tool:
     """The tool with this name: built in, or from an installed package.
@@ -58,7 +80,8 @@ def load(name: str) -> Tool:
     'Label Studio'
     """
     if name in MODULES:
-        tool: Tool = import_module(f"spagree.read.tools.{MODULES[name]}").TOOL
+        module, _, constant = MODULES[name].partition(":")
+        tool: Tool = getattr(import_module(f"spagree.read.tools.{module}"), constant or "TOOL")
         return tool
     from spagree.read.tools.tool import Tool
 
@@ -79,7 +102,7 @@ def find(source: Source, format: str) -> Tool | None:
         titles = " and of ".join(tool.title for tool in tools)
         raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
     if not tools or tools[0].name == "huggingface":  # whose column names are not fixed
-        unreadable.refuse(source)
+        refuse(source)
     if not tools and source.shape in (DATABASE, SERVER):
         raise needed(source.name, source.keys)
     return tools[0] if tools else None
@@ -93,3 +116,93 @@ def _candidates(source: Source) -> Iterator[str]:
     if source.shape != TABLE:
         return iter(MODULES)
     return iter(dict.fromkeys(tool for column, tool in TELLING.items() if column in source.keys))
+
+
+def refuse(source: Source) -> None:
+    """Refuse files of unsupported tools and potato's own table; accept all others."""
+    if source.shape in (FOLDER, ARCHIVE):
+        _refuse_several(source)
+    if source.shape == OBJECTS:
+        _refuse_objects(source)
+    if source.shape == TABLE and source.files:
+        _refuse_text(source)
+
+
+def _refuse_several(source: Source) -> None:
+    """By the names of the files."""
+    names = [Path(name) for name in source.keys]
+    if any(name.suffix == ".ann" for name in names):
+        _no_classes(source, "a brat project: spans and relations in .ann files")
+    if any(name.name == "annotations.xml" for name in names):
+        _no_classes(source, CVAT_HOLDS)
+    if any(name.suffix == ".xmi" or name.name == "TypeSystem.xml" for name in names) or any(
+        len(name.parts) > 1 and name.parts[-2].endswith(".txt") and name.suffix == ".tsv" for name in names
+    ):
+        raise _webanno(source)
+
+
+def _refuse_objects(source: Source) -> None:
+    """By the keys of the first objects."""
+    if not source.objects:
+        return
+    keys = source.objects[0].keys()
+    _refuse_label_studio(source.name, source.objects[0])
+    for what, telling in PLACES.items():
+        if all(key in keys for key in telling):
+            _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
+    for tool, (wanted, where) in JSON_TOOLS.items():
+        if all(key in keys for key in wanted):
+            raise DataError(
+                f"{source.name}: looks like an export of {tool}, which spagree does not read; write its classes as a "
+                f"table with the columns item, annotator and label (they are in {where})"
+            )
+
+
+def _refuse_label_studio(name: str, record: Mapping[str, Any]) -> None:
+    """Refuse tasks of version 0, and tasks inside an object."""
+    tasks = record.get("tasks")
+    if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and "data" in tasks[0]:
+        _refuse_label_studio(name, tasks[0])
+        raise DataError(
+            f"{name}: tasks of Label Studio inside an object; save the list alone, for example with "
+            "jq .tasks FILE > tasks.json, which can be read if the tasks have their annotations"
+        )
+    if "data" in record and isinstance(record.get("completions"), list):
+        raise DataError(
+            f"{name}: an export of Label Studio 0, with completions instead of annotations, which spagree does not "
+            "read; export the project from version 1 as JSON, or write its classes as a table with the columns item, "
+            "annotator and label (they are in id, in completions[].completed_by or .created_username, and in "
+            "completions[].result[].value)"
+        )
+
+
+def _refuse_text(source: Source) -> None:
+    """By the first characters, or the header."""
+    text = head(source.files[0], START).decode("utf-8-sig", errors="replace")
+    if text.lstrip().startswith("<") and CVAT.search(text):
+        _no_classes(source, CVAT_HOLDS)
+    if text.lstrip().startswith("<?xml") or source.files[0].extension == ".xml":
+        raise no_table(source.name, "an XML file")
+    if BRAT.match(text) and Path(source.files[0].name).suffix in (".ann", ".txt", ""):
+        _no_classes(source, "a brat file: spans and relations")
+    if text.startswith("#FORMAT=WebAnno"):
+        raise _webanno(source)
+    if source.has("user", "instance_id", "displayed_text"):
+        raise DataError(
+            f"{source.name}: potato's table of all annotations names one anonymous user; give the folder around it, "
+            "which has a folder for each annotator"
+        )
+
+
+def _webanno(source: Source) -> DataError:
+    return DataError(
+        f"{source.name}: a WebAnno or INCEpTION document: spans of one annotator; spagree compares classes: export the "
+        "table of the Agreement page as CSV instead, which can be read"
+    )
+
+
+def _no_classes(source: Source, what: str) -> NoReturn:
+    raise DataError(
+        f"{source.name}: {what}; spagree compares classes that several annotators gave to the same items: export those "
+        "as a table (item, annotator, label)"
+    )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from spagree.errors import DataError, count
-from spagree.read.tools.answers import Record, cell, from_text, item_text, known, records
+from spagree.read.tools.records import Record, cell, from_text, item_text, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from spagree.read.columns import names_link
-from spagree.read.tools.chosen import Chosen
-from spagree.read.tools.fields import address_in
+from spagree.errors import ColumnError, DataError, UsageError, unknown_name
+from spagree.read.columns import ADDRESSES, names_link
+from spagree.read.files.json import DECODER, as_text
+from spagree.read.table import listed, shown
 from spagree.read.tools.source import Source
 from spagree.read.tools.timestamps import usual
+from spagree.read.where import Condition
 from spagree.understood import Caution
 
 Value = str | tuple[str, ...] | None
@@ -83,6 +86,136 @@ class ReaderOptions:
         return is_condition or name in (self.cluster, self.by) or names_link(name)
 
 
+def field_in(record: Mapping[str, Any], name: str) -> str | None:
+    """A field as text: of the record, of an object in it such as a task's data, or by path.
+
+    >>> task = {"id": 7, "data": {"language": "en"}}
+    >>> field_in(task, "id"), field_in(task, "language"), field_in(task, "data.language"), field_in(task, "tongue")
+    ('7', 'en', 'en', None)
+    """
+    outer, _, inner = name.partition(".")
+    value = next((part[name] for part in _parts(record) if name in part), None)
+    if value is None and isinstance(record.get(outer), dict):
+        value = record[outer].get(inner)
+    return None if value is None or isinstance(value, dict | list) else as_text(value) or None
+
+
+def fields_of(record: Mapping[str, Any]) -> list[str]:
+    """The names that :func:`field_in` accepts."""
+    return [name for part in _parts(record) for name, value in part.items() if not isinstance(value, dict | list)]
+
+
+def address_in(record: Mapping[str, Any]) -> str | None:
+    """The address in a field called url, link and the like.
+
+    >>> address_in({"meta": {"URL": "https://example.org/7"}}), address_in({"url": "/7"})
+    ('https://example.org/7', None)
+    """
+    for part in _parts(record):
+        for name in _link_names(tuple(part)) if part else ():
+            if isinstance(part[name], str) and part[name].startswith(ADDRESSES):
+                return str(part[name])
+    return None
+
+
+def _parts(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The record and the objects in it."""
+    return [record, *[part for part in record.values() if isinstance(part, dict)]]
+
+
+@lru_cache(maxsize=100)
+def _link_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that may hold addresses; cached, because the records of an export share their names."""
+    return tuple(name for name in names if names_link(name))
+
+
+MOST_SHOWN = 10
+Placed = tuple[str, int, Mapping[str, Any]]
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Conditions on fields; counts records as it filters them.
+
+    >>> chosen = Chosen([Condition("lang", "en")])
+    >>> records = [("", 1, {"id": 1, "data": {"lang": "en"}}), ("", 2, {"id": 2, "lang": "de"})]
+    >>> [record["id"] for _, _, record in chosen.filtered(records)], chosen.in_words()
+    ([1], 'only records with lang = en: 1 of 2')
+    """
+
+    conditions: Sequence[Condition]
+    seen: int = 0
+    kept: int = 0
+    fields: dict[str, None] = field(default_factory=dict)
+    values: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def filtered(self, records: Iterable[Placed]) -> Iterator[Placed]:
+        """The records that meet all conditions."""
+        for place, number, record in records:
+            self.seen += 1
+            fields = _flat(record)
+            self.fields.update(dict.fromkeys(fields))
+            for name in (condition.column for condition in self.conditions):
+                if name in fields and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
+                    self.values[name].setdefault(fields[name])
+            if all(condition.holds(fields.get(condition.column)) for condition in self.conditions):
+                self.kept += 1
+                yield place, number, record
+
+    def names(self, column: str) -> bool:
+        """Whether a condition is about this column."""
+        return any(condition.column == column for condition in self.conditions)
+
+    def in_words(self) -> str:
+        """What was chosen, and how much that leaves."""
+        conditions = " and ".join(condition.in_words() for condition in self.conditions)
+        return f"only records with {conditions}: {self.kept:,} of {self.seen:,}"
+
+    def refuse_nothing(self, tool: str) -> None:
+        """Refuse a field or value that no record has, or an export that has no records."""
+        if not self.seen:
+            raise UsageError(
+                f"--where names a field of the records of an export, and this {tool} export has no records to choose; "
+                "leave it out"
+            )
+        for condition in self.conditions:
+            name = condition.column
+            if name not in self.values:
+                raise ColumnError(
+                    f"--where {shown(name)}: no record has this field; fields: {listed(list(self.fields))}"
+                )
+            if not self.kept:
+                values = listed(list(self.values[name])[:MOST_SHOWN])
+                raise DataError(f"--where {condition}: no record matches; field {shown(name)} holds {values}")
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a record and of the objects in it, such as a task's data; values as text.
+
+    >>> _flat({"id": 7, "data": {"language": "en"}, "subject_data": '{"9": {"site": "A"}}'})["site"]
+    'A'
+    """
+    fields: dict[str, Any] = {}
+    for part in map(_object, record.values()):
+        for name, inner in part.items():
+            fields |= inner if isinstance(inner, dict) else {name: inner}
+    return {
+        name: as_text(value) if value is not None else ""
+        for name, value in (fields | dict(record)).items()
+        if not isinstance(value, dict | list)
+    }
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object, or a cell that holds one as JSON."""
+    if isinstance(value, str) and value.startswith('{"'):
+        try:
+            value = DECODER.decode(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool whose exports can be read.
@@ -106,3 +239,33 @@ class Tool:
     clock: Callable[[str], float | None] = usual
     is_numbered: bool = False
     link: Callable[[Mapping[str, Any]], str | None] = address_in
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What counts as an annotation in an export; the defaults are stated in docs/formats.md."""
+
+    status: tuple[str, ...] = ()
+    ground_truth: str = "keep"
+    multi: str = "set"
+    empty: str = "drop"
+
+    def counted(self, tool: Tool) -> tuple[str, ...]:
+        """The statuses that count, in the tool's own words."""
+        statuses = tuple(dict.fromkeys((*tool.counted, *tool.statuses)))
+        for status in self.status:
+            if not statuses:
+                raise UsageError(f"--status {status}: {tool.title} exports have no status; leave it out")
+            if status.lower() not in statuses:
+                raise unknown_name("status", status, statuses)
+        return tuple(status.lower() for status in self.status) or tool.counted
+
+    def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+        """The rules in the words of the summary; the status only if responses have one."""
+        counted = self.counted(tool)
+        others = [name for name in dict.fromkeys((*tool.counted, *tool.statuses)) if name not in counted]
+        status = [f"status {', '.join(counted)}" + (f" (not {', '.join(others)})" if others else "")] if counted else []
+        gold = "ground truth kept" if self.ground_truth == "keep" else "ground truth left out"
+        multi = "several choices are one set" if self.multi == "set" else "several choices are a question each"
+        empty = "empty answers left out" if self.empty == "drop" else "empty answers are a label"
+        return "; ".join([*(status if seen else []), gold, multi, empty])

@@ -9,7 +9,7 @@ from typing import Any
 from spagree.errors import DataError, count
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_text
 from spagree.read.table import shown
-from spagree.read.tools.answers import Record, answer, cell, item_text, known, one_or_more, part, records
+from spagree.read.tools.records import Record, answer, cell, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import ColumnError, DataError
+from spagree.errors import ColumnError, DataError, FileError, UsageError, count
 from spagree.read.annotations import ROW
+from spagree.read.databases import postgres, sqlite
 from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
-from spagree.read.files.json import DECODER, SOME, as_object, as_text, objects
+from spagree.read.files.json import DECODER, as_object, as_text, objects
 from spagree.read.files.paths import File, new_file
 from spagree.read.table import listed, shown
-from spagree.read.tools.source import Source
+from spagree.read.tools.source import FOLDER, SERVER, Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
 if TYPE_CHECKING:
@@ -32,18 +36,16 @@ def records(
     origin: Source,
     options: ReaderOptions,
     wanted: Callable[[str], bool] = bool,
-    decode: Callable[[bytes], list[Any]] = SOME.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """Every record of every file, with its location for messages and its number."""
     for file in origin.files:
-        yield from file_records(file, options, wanted, decode)
+        yield from file_records(file, options, wanted)
 
 
 def file_records(
     file: File,
     options: ReaderOptions,
     wanted: Callable[[str], bool] = bool,
-    decode: Callable[[bytes], list[Any]] = SOME.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, or objects of a JSON file."""
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
@@ -51,7 +53,7 @@ def file_records(
     chosen = options.where
     with _bad_bytes_refused(file):
         text = as_utf8(file, options.encoding, options.scratch)
-        entries = objects(text, decode) if file.kind.startswith("json") else _rows(text, options, wanted)
+        entries = objects(text) if file.kind.startswith("json") else _rows(text, options, wanted)
         yield from entries if chosen is None else chosen.filtered(entries)
 
 
@@ -229,3 +231,137 @@ def from_text(text: str) -> Value:
         except json.JSONDecodeError:
             return text
     return text or None
+
+
+Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]}, or what holds such features
+
+
+def column_records(source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """The rows of all files with their numbers, filtered by --where."""
+    records = _every_record(source)
+    return records if options.where is None else options.where.filtered(records)
+
+
+def _every_record(source: Source) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    files = _folder_files(source) if source.shape == FOLDER else source.files
+    for file in files:
+        frame, features = _loaded(file)
+        for number, row in enumerate(frame.iter_rows(named=True), 1):
+            named = {name: _as_text(value, features.get(name), file) for name, value in row.items()}
+            yield f"{file.name}: row {number}", number, named
+
+
+def _folder_files(source: Source) -> list[File]:
+    """The tables of a saved dataset."""
+    names = [name for name in source.keys if name.endswith((".arrow", ".parquet"))]
+    return [File(Path(source.path) / name, str(Path(source.path) / name)) for name in names]
+
+
+def _loaded(file: File) -> tuple[Any, Names]:
+    import polars
+
+    try:
+        if file.path.read_bytes()[:4] == b"PAR1":
+            text = polars.read_parquet_metadata(file.path).get("huggingface", "{}")
+            frame = polars.read_parquet(file.path, glob=False, hive_partitioning=False)
+            return frame, json.loads(text).get("info", {}).get("features", {})
+        # The features that save_to_disk writes next to the tables.
+        info = file.path.parent / "dataset_info.json"
+        features: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
+        return _arrow(file), features
+    except (polars.exceptions.PolarsError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{file.name}: truncated or damaged ({reason}); copy or download it again") from error
+
+
+def _arrow(file: File) -> Any:
+    """Saved datasets are streams, other Arrow files have a footer."""
+    import polars
+
+    is_file = file.path.read_bytes()[:6] == b"ARROW1"
+    content = io.BytesIO(file.path.read_bytes())
+    return polars.read_ipc(content) if is_file else polars.read_ipc_stream(content)
+
+
+def _as_text(value: Any, feature: Any, file: File) -> Any:
+    """A value with its numbers as text; classes by name."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, list):
+        inner = feature.get("feature", feature) if isinstance(feature, dict) else (feature or [None])[0]
+        return [_as_text(element, inner, file) for element in value]
+    if isinstance(value, dict):
+        inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
+        return {name: _as_text(element, inner.get(name), file) for name, element in value.items()}
+    is_class = isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+    return _class_name(value, feature, file) if is_class else str(value)
+
+
+def _class_name(value: Any, feature: Names, file: File) -> str | None:
+    names = feature["names"]
+    if value == -1:  # the code of a missing class
+        return None
+    if not isinstance(value, int) or not 0 <= value < len(names):
+        classes = count(len(names), "class", "classes")
+        raise DataError(f"{file.name}: class {value} has no name; the file names {classes}, numbered from 0")
+    return str(names[value])
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Any]:
+    """A read-only connection; every database error is explained."""
+    is_server = source.shape == SERVER
+    try:
+        with postgres.opened(source.path) if is_server else sqlite.opened(source.path, source.name) as connection:
+            yield connection
+    except UsageError as error:  # the queries are ours, so the tables are not the tool's
+        reason = re.split("; (?:--)?query", str(error))[0]
+        raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
+
+
+def rows(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
+    """All rows of a query; its columns are cast to text, so both kinds of database give the same values."""
+    table: Sequence[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return table
+
+
+def is_true(text: str | None) -> bool:
+    """A boolean as text.
+
+    >>> is_true("1"), is_true("true"), is_true("0"), is_true(None)
+    (True, True, False, False)
+    """
+    return text in ("1", "true", "t")
+
+
+STRUCTURED = ('{"', '[{"')
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """``answers`` differ between the people who saw an item; ``doubtful`` ones might be answers they agree on."""
+
+    answers: tuple[str, ...]
+    doubtful: tuple[str, ...]
+
+
+def split_columns(rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -> Columns:
+    """Classify columns by their values in the rows, given as (item, row).
+
+    >>> rows = [("1", {"text": "a", "src": "x", "mood": "+"}), ("1", {"text": "a", "src": "x", "mood": "-"}),
+    ...         ("2", {"text": "b", "src": "x", "mood": "+"})]
+    >>> split_columns(rows, ["text", "src", "mood"])
+    Columns(answers=('mood',), doubtful=('src',))
+    """
+    items = len({item for item, _ in rows})
+    answers, doubtful = [], []
+    for name in names:
+        values: defaultdict[str, set[str]] = defaultdict(set)
+        for item, row in rows:
+            values[item].add(as_text(row.get(name)))
+        distinct = set().union(*values.values())
+        if any(len(texts) > 1 for texts in values.values()) or any(text.startswith(STRUCTURED) for text in distinct):
+            answers.append(name)
+        elif distinct != {""} and (len(distinct) < items or items == 1):
+            doubtful.append(name)
+    return Columns(tuple(answers), tuple(doubtful))

@@ -1,4 +1,4 @@
-"""Label Studio's usual tasks, read by column: the same annotations as the reader of any task finds."""
+"""Label Studio's tasks of every kind, in a file of many blocks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,6 @@ import pytest
 from spagree.errors import DataError
 from spagree.read import read_all
 from spagree.read.files import json as json_files
-from spagree.read.files.json import SOME
-from spagree.read.tools import label_studio
-from spagree.read.tools.label_studio_tasks import Usual, decoder
-from spagree.read.tools.tool import ReaderOptions
 
 MOODS = ("good", "bad", "mixed")
 
@@ -78,72 +74,13 @@ def read_as_text(path: Path, options: dict[str, Any]) -> Iterator[str]:
         yield f"{question} {rows} {found.understood} {found.cautions} {found.left_out}"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"empty": "keep"},
-        {"multi": "options"},
-        {"ground_truth": "drop"},
-        {"status": ("submitted", "draft")},
-        {"by": "project"},
-        {"cluster": "data.language"},
-        {"annotator": "email"},
-    ],
-    ids=str,
-)
-def test_columns_hold_what_the_reader_of_any_task_finds(
-    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draw, path = random.Random(7), tmp_path / "tasks.json"
-    path.write_text(json.dumps([odd_task(number, draw) for number in range(1, 351)], ensure_ascii=False))
-    by_column = [*read_as_text(path, options)]
-    monkeypatch.setattr(label_studio, "decoder", lambda _: SOME.decode)
-    assert by_column == [*read_as_text(path, options)]
-    assert len(by_column) >= 3
-
-
-def test_every_change_of_a_usual_annotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    choice = {"value": {"choices": ["a"]}, "from_name": "mood", "to_name": "text", "type": "choices"}
-    several = [choice, {**choice, "value": {"choices": ["b", "a", "b"]}}, {**choice, "from_name": "topic"}]
-    changes: list[dict[str, Any]] = [
-        {}, {"result": several}, {"result": []}, {"result": [{**choice, "value": {"choices": []}}]},
-        {"was_cancelled": True}, {"ground_truth": True}, {"updated_by": 9}, {"updated_by": None}, {"id": "77"},
-        {"created_at": None}, {"completed_by": {"id": 4, "email": "d@x"}}, {"result": [{**choice, "item_index": 2}]},
-        {"result": [{**choice, "value": {"rating": 3}}]}, {"result": [{**choice, "from_name": ""}]}, {"result": None},
-        {"result": [{**choice, "value": {"choices": ["a"], "start": 0}}]}, {"was_cancelled": None},
-    ]  # fmt: skip
-    usual = {"completed_by": 1, "created_at": "2026-10-01T06:00:00.5Z", "result": [choice]}
-    tasks = [
-        {"id": n, "data": {"text": f"é{n}"}, "annotations": [{"id": n, **usual, **change}], "drafts": [{}] * (n % 2)}
-        for n, change in enumerate([each for each in changes for _ in range(2)], 1)
-    ]
-    path = tmp_path / "tasks.json"
-    path.write_text(json.dumps(tasks, ensure_ascii=False), "utf-8")
-    by_column = [*read_as_text(path, {})]
-    monkeypatch.setattr(label_studio, "decoder", lambda _: SOME.decode)
-    assert by_column == [*read_as_text(path, {})]
-    assert len(by_column) == 2  # mood and topic
-
-
-def test_aliases_hold_in_columns_too(tmp_path: Path) -> None:
+def test_aliases_of_the_configuration_name_the_choices(tmp_path: Path) -> None:
     path, config = tmp_path / "tasks.json", tmp_path / "config.xml"
     config.write_text('<Choices name="mood" toName="t"><Choice value="Good" alias="g"/></Choices>')
     made = [annotation(by, by, [result("mood", choices=["g"])]) for by in (1, 2)]
     path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": made}]))
     rows = read_all(str(path), config=str(config))["mood"].frame.collect().to_native()
     assert rows["label"].to_list() == ["Good", "Good"]
-
-
-def decoded(tasks: list[Any], **options: Any) -> list[Any]:
-    return decoder(ReaderOptions(Path(), **options))(json.dumps(tasks).encode())
-
-
-def test_one_unusual_task_leaves_the_others_usual() -> None:
-    usual: dict[str, Any] = {"id": 1, "data": {}, "annotations": []}
-    found = decoded([usual, {**usual, "id": 2.5}, {**usual, "data": {"url": "https://example.org"}}])
-    assert [type(each) for each in found] == [Usual, dict, Usual]
-    assert [found[0].fields, found[2].fields] == [[{}], [{"id": 1, "data": {"url": "https://example.org"}}]]
 
 
 def test_a_value_that_is_no_object_is_refused_with_its_place(tmp_path: Path) -> None:
@@ -164,11 +101,3 @@ def test_blocks_hold_what_the_whole_file_holds(block: int, tmp_path: Path, monke
     whole = [*read_as_text(path, {"status": ("submitted", "draft")})]
     monkeypatch.setattr(json_files, "BLOCK", block)
     assert whole == [*read_as_text(path, {"status": ("submitted", "draft")})]
-
-
-def test_tasks_are_together_up_to_one_with_drafts() -> None:
-    usual: dict[str, Any] = {"id": 1, "data": {}, "annotations": []}
-    drafted = {**usual, "drafts": [{"user": 1}]}
-    assert [len(each.objects) for each in decoded([usual, usual, drafted, usual, drafted, drafted])] == [3, 2, 1]
-    mixed = decoded([usual, usual, drafted, usual, {**usual, "id": 2.5}, usual])
-    assert [len(each.objects) if isinstance(each, Usual) else each["id"] for each in mixed] == [3, 1, "2.5", 1]
