@@ -226,7 +226,7 @@ def test_other_models_are_left_out_of_the_people() -> None:
     assert found.to_dict() == alone.to_dict() and found.models["gpt-4o"].humans_count == 9
     decisions, left_out, *_ = found.warnings
     assert left_out.code == "other_models_left_out" and decisions.code == "not_a_person"
-    assert left_out.message.startswith("'claude-3', 'llama-3-8b', 'openai/gpt-5': by the name models too")
+    assert left_out.message.startswith("'claude-3', 'llama-3-8b', 'openai/gpt-5': named like a model")
     assert decisions.message.startswith("'gold'")
     both = spagree.compare([*A, *models[:2], *models[4:6]], model=["gpt-4o", "claude-3"])
     assert "other_models_left_out" not in [each.code for each in both.warnings]

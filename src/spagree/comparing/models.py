@@ -230,7 +230,7 @@ def _cautions(
     if others:
         yield Caution(
             "other_models_left_out",
-            f"{_listed([*map(repr, others)])}: by the name models too, so left out of the people; to compare one with "
+            f"{_listed([*map(repr, others)])}: named like a model, so left out of the people; to compare one with "
             f"people: --model {others[0]!r}. If it is a person, give them another name",
         )
     human_labels = {canonical(label) for label in people[LABEL].unique()}
