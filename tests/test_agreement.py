@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import spagree
-from spagree.options import Estimating, Options, Reading, ReadingOptions
+from spagree.options import Estimating, Reading
 
 TRIPLES = [("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "yes"), ("q2", "bob", "no"), ("q3", "ann", "no")]
 COLUMNS = {name: [row[place] for row in TRIPLES] for place, name in enumerate(["item", "annotator", "label"])}
@@ -117,21 +117,31 @@ def test_reading_options_are_refused_for_a_tally() -> None:
             spagree.tally(counted, **options)
 
 
-@pytest.mark.parametrize(("types", "records"), [(ReadingOptions, [Reading]), (Options, [Reading, Estimating])])
-def test_the_types_of_keyword_arguments_are_those_of_the_records(types: type, records: list[type]) -> None:
-    declared = {each.name: each.type for record in records for each in fields(record)}
-    assert {name: hint.__forward_arg__ for name, hint in types.__annotations__.items()} == declared
-
-
 @pytest.mark.parametrize("function", [spagree.measure, spagree.measure_all, spagree.tally, spagree.count_items])
-def test_a_misspelt_option_is_refused_with_the_nearest(function: Callable[..., Any]) -> None:
-    with pytest.raises(spagree.UsageError, match=rf"unknown option of {function.__name__}\(\) 'lable'.*'label'"):
-        function("example:sparse", lable="verdict")
+def test_signatures_match_the_records(function: Callable[..., Any]) -> None:
+    counts_only = function in (spagree.tally, spagree.count_items)
+    declared = [each for record in ([Reading] if counts_only else [Reading, Estimating]) for each in fields(record)]
+    source, *shown = inspect.signature(function).parameters.values()
+    assert source.name == "source"
+    assert [(each.name, each.default, each.annotation) for each in shown] == [
+        (each.name, each.default, each.type) for each in declared
+    ]
 
 
-@pytest.mark.parametrize("name", Options.__annotations__)
-def test_the_docstring_explains_every_option(name: str) -> None:
+@pytest.mark.parametrize("name", inspect.signature(spagree.measure).parameters)
+def test_the_docstring_explains_every_parameter(name: str) -> None:
     assert f"\n    {name}: " in inspect.cleandoc(str(spagree.measure.__doc__))
+
+
+def test_an_old_name_works_and_warns() -> None:
+    new = spagree.measure(TRIPLES, interval_for="annotators").findings
+    with pytest.warns(DeprecationWarning, match="generalise= is now called interval_for="):
+        old = spagree.measure(TRIPLES, generalise="annotators")  # type: ignore[call-arg]
+    with pytest.warns(DeprecationWarning, match="interval_for"):
+        assert old.spa.generalise == "annotators"
+    assert old.findings == new
+    with pytest.warns(DeprecationWarning, match="interval_for="):
+        assert spagree.measure_all(TRIPLES, generalise="annotators")["label"].findings == new
 
 
 def test_options_are_remembered_without_secrets() -> None:

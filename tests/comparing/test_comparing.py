@@ -12,6 +12,7 @@ import pytest
 
 import spagree
 from spagree.comparing import names_of
+from spagree.estimate.comparison import p_of
 
 
 def rows(seed: int, items: int = 60, people: int = 6, care: float = 0.7, start: int = 0) -> list[tuple[int, str, str]]:
@@ -32,18 +33,88 @@ A, B = rows(1), rows(2, care=0.85, start=30)
 @pytest.mark.parametrize("population", ["items", "annotators"])
 def test_the_same_data_do_not_differ(weights: object, population: str) -> None:
     found = spagree.compare(A, A, weights=weights, interval_for=population)
-    assert found.difference.value == 0 and found.difference.low <= 0 <= found.difference.high
-    assert found.difference.stderr == pytest.approx(0, abs=1e-9)
-    assert found.kappa_difference.value == 0 and found.verdict == "cannot_tell"
-    assert all(each.difference.value == 0 for each in found.pairs[0].classes)
+    assert found.verdict == "the_same" and found.difference.interval_for == population
+    for each in (found.difference, found.alpha_difference, *(gap.difference for gap in found.pairs[0].classes)):
+        assert (each.value, each.stderr, each.low, each.high) == (0, 0, 0, 0)
+
+
+def test_the_same_is_said_of_the_same_annotations_only() -> None:
+    assert spagree.compare(spagree.tally(A), spagree.tally(A)).verdict == "the_same"
+    assert spagree.compare(spagree.count_items(A), spagree.count_items(A)).verdict == "the_same"
+    floats = polars.DataFrame(A, schema=["item", "annotator", "label"], orient="row").cast({"item": polars.Float64})
+    assert spagree.compare(A, floats).verdict == "the_same"
+    assert "are the same" in str(spagree.compare(A, A)) and "enough data" not in str(spagree.compare(A, A))
+    alike = [(item, who, "x") for item in range(30) for who in ("ann", "bob", "cyd", "dan")]
+    assert spagree.compare(alike, alike).verdict == "the_same"
+    # nobody disagrees on these other items either, but thirty of them do not prove that nobody will
+    others = spagree.compare(alike, [(item + 100, who, label) for item, who, label in alike])
+    assert others.verdict == "cannot_tell" and others.difference.high > 0.05
+    moved = spagree.compare(A, [(item + 1000, who, label) for item, who, label in A])
+    assert moved.difference.value == 0 and moved.verdict == "cannot_tell"
+
+
+def test_agreement_that_rises_because_one_label_does_is_not_called_better() -> None:
+    """Everybody gives the right answer in four of five cases; only how often each answer is right changes."""
+
+    def labelled(share: float, seed: int, start: int) -> list[tuple[int, str, str]]:
+        rng = np.random.default_rng(seed)
+        right = rng.random(500) < share
+        guess = lambda: rng.random() < share  # noqa: E731
+        return [
+            (start + item, f"p{who}", str(bool(right[item] if rng.random() < 0.8 else guess())))
+            for item in range(500)
+            for who in rng.choice(6, 3, replace=False)
+        ]
+
+    even, skewed = labelled(0.5, 1, 0), labelled(0.9, 2, 500)
+    found = spagree.compare(even, skewed, names=("even", "skewed"))
+    assert found.difference.low > 0.05 and found.pairs[0].p_holm < 0.01
+    assert found.verdict == found.to_dict()["verdict"] == "label_mix"
+    assert found.pairs[0].due_to_labels == pytest.approx(found.difference.value, abs=0.03)
+    assert "shows more agreement than even" in str(found) and "nothing shows that people agree better" in str(found)
+    back = spagree.compare(skewed, even)
+    assert back.verdict == "label_mix" and "agree worse" in str(back)
+    assert spagree.compare(even, [(item, who, "True") for item, who, _ in skewed]).verdict == "label_mix"
+
+
+def test_the_interval_for_other_annotators_decides_where_it_exists() -> None:
+    found = spagree.compare(A, B)
+    assert found.difference.interval_for == found.alpha_difference.interval_for == "annotators"
+    both = found.difference.intervals
+    assert both["annotators"].low < both["items"].low < both["items"].high < both["annotators"].high
+    assert f"{found.difference.low:.3f}" in repr(found) and "These annotators, on new items: " in str(found)
+    forced = spagree.compare(A, B, interval_for="items")
+    assert forced.difference.low == both["items"].low and "for these annotators, p" in forced.sentences()[0]
+    three = [[row for row in rows(seed, people=5) if row[1] in ("p0", "p1", "p2")] for seed in (1, 2)]
+    few = spagree.compare(*three)
+    assert few.difference.interval_for == "items"
+    reason = "three annotators cannot show how annotators differ; that takes four"
+    assert few.difference.intervals["annotators"].undefined == reason
+    assert f"Other annotators: not known: {reason}." in " ".join(str(few).split())
+    refused = spagree.compare(*three, interval_for="annotators")
+    assert refused.difference.low is None and refused.difference.undefined == reason
+    assert refused.verdict == "cannot_tell"
+    tallies = spagree.compare(spagree.tally(A), spagree.tally(B))
+    assert tallies.difference.interval_for == "items"
+    assert "Different people may explain a difference" in " ".join(str(tallies).split())
+
+
+def test_more_annotations_than_a_score_looks_through_are_compared_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = spagree.compare(A, B)
+    for module in ("spagree.estimate.breakdowns", "spagree.comparing.sides"):
+        monkeypatch.setattr(f"{module}.MOST_FOR_BOTH", 10)
+    assert spagree.measure(A).spa.interval_for == "items"
+    assert spagree.compare(A, B).difference == whole.difference
+    monkeypatch.setattr("spagree.comparing.sides.MOST_AT_HOME", 20)
+    assert spagree.compare(A, B).difference.interval_for == "items"
 
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal"])
 def test_swapped_sources_swap_the_signs(metric: str) -> None:
     forth, back = (spagree.compare(*pair, metric=metric) for pair in ((A, B), (B, A)))
-    for one, other in ((forth.difference, back.difference), (forth.kappa_difference, back.kappa_difference)):
+    for one, other in ((forth.difference, back.difference), (forth.alpha_difference, back.alpha_difference)):
         for population in ("items", "annotators"):
-            mine, theirs = one.limits[population], other.limits[population]
+            mine, theirs = one.intervals[population], other.intervals[population]
             assert (mine.low, mine.high, mine.stderr) == pytest.approx((-theirs.high, -theirs.low, theirs.stderr))
         assert one.value == -other.value
     assert forth.shared_items == back.shared_items > 0
@@ -53,7 +124,10 @@ def test_values_are_those_of_measure() -> None:
     found = spagree.compare(A, B, level=0.9)
     one, other = spagree.measure(A, level=0.9), spagree.measure(B, level=0.9)
     assert found.difference.value == other.spa.value - one.spa.value
-    assert found.kappa_difference.value == other.chance["spa_kappa"].value - one.chance["spa_kappa"].value
+    assert (
+        found.alpha_difference.value
+        == other.chance["krippendorff_alpha"].value - one.chance["krippendorff_alpha"].value
+    )
     assert found.sides[0].spa == one.spa and found.difference.level == 0.9
     classes = {row["class"]: row["agreement"] for row in one.classes().rows(named=True)}
     changed = {row["class"]: row["agreement"] for row in other.classes().rows(named=True)}
@@ -77,14 +151,14 @@ def test_tallies_and_counts_can_be_compared(tmp_path: Path) -> None:
     tallies = spagree.compare(spagree.tally(A), spagree.tally(B))
     whole = spagree.compare(A, B)
     assert tallies.difference.value == whole.difference.value and tallies.shared_items is None
-    assert "usually narrower" in str(tallies) and "annotators" not in tallies.difference.limits
+    assert "usually narrower" in str(tallies) and tallies.difference.intervals["annotators"].low is None
     spagree.save(spagree.tally(A), tmp_path / "a.json")
     assert spagree.compare(tmp_path / "a.json", B).difference.value == whole.difference.value
     counts = spagree.compare(spagree.count_items(A), spagree.count_items(B))
     assert counts.shared_items == whole.shared_items
-    assert counts.difference.limits["items"].low == pytest.approx(whole.difference.limits["items"].low)
+    assert counts.difference.intervals["items"].low == pytest.approx(whole.difference.intervals["items"].low)
     unknown = spagree.compare(A, spagree.count_items(B), interval_for="annotators")
-    assert unknown.difference.low is None and "annotators differ" in unknown.difference.undefined
+    assert unknown.difference.low is None and "who annotated" in unknown.difference.undefined
 
 
 def test_three_sources_are_compared_two_by_two() -> None:
@@ -95,10 +169,10 @@ def test_three_sources_are_compared_two_by_two() -> None:
         ("one", "three"),
         ("two", "three"),
     ]
-    plain = sorted(pair.difference.p for pair in found.pairs)
+    plain = sorted(p_of(pair.difference) for pair in found.pairs)
     assert min(pair.p_holm for pair in found.pairs) == pytest.approx(min(1, 3 * plain[0]))
     assert [pair.b.name for pair in found.against_first()] == ["two", "three"]
-    assert "p (Holm)" in str(found) and "three" in repr(found) and "<p>" in found._repr_html_()
+    assert "all 3 differences (Holm)" in str(found) and "three" in repr(found) and "<p>" in found._repr_html_()
 
 
 def test_json_of_two() -> None:
@@ -282,7 +356,9 @@ def test_both_sides_are_measured_on_one_scale(metric: str) -> None:
     assert alone.spa.value == pytest.approx(0.75)  # one point is the largest distance there is
     assert found.agreements["narrow"].spa.value == pytest.approx(1 - step / 4)
     assert found.verdict == "cannot_tell"
-    assert found.agreements["narrow"].chance["spa_kappa"].value == pytest.approx(alone.chance["spa_kappa"].value)
+    assert found.agreements["narrow"].chance["krippendorff_alpha"].value == pytest.approx(
+        alone.chance["krippendorff_alpha"].value
+    )
 
 
 @pytest.mark.parametrize("of", ["items", "before"])
@@ -298,5 +374,4 @@ def test_groups_and_halves_are_measured_on_one_scale(of: str) -> None:
         assert groups is not None
         found = groups.differences[0].difference
         assert groups.findings["narrow"].spa.value == pytest.approx(1 - 1 / 64)
-    assert found.p is not None
-    assert found.p > 0.05
+    assert p_of(found) > 0.05

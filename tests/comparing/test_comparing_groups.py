@@ -6,13 +6,12 @@ import json
 from random import Random
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 import spagree
 from spagree.errors import DataError, UsageError
-from spagree.estimate.influence import AnnotationCodes, Sums, jackknife, pairable
+from spagree.estimate.comparison import p_of
 
 COLUMNS = ["item", "annotator", "label", "doc", "lang"]
 
@@ -28,20 +27,6 @@ def round_of(seed: int, clear: float, docs: int = 20, items: int = 5) -> pl.Data
                 label = "x" if random.random() < right else random.choice("xyz")
                 rows.append((f"{doc}-{item}", who, label, f"d{doc}", "de" if doc % 3 else "en"))
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")
-
-
-@pytest.mark.parametrize("similarity", [None, np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]])])
-@pytest.mark.parametrize("statistic", [Sums.observed, Sums.beyond_chance])
-def test_leaving_out_a_cluster_is_counting_without_it(statistic: Any, similarity: Any) -> None:
-    random = np.random.default_rng(4)
-    item = np.repeat(np.arange(15), 3)
-    whole = AnnotationCodes(item, np.tile(np.arange(3), 15), random.integers(0, 3, 45), item // 4)
-    jackknifed = jackknife(pairable(whole, lambda n: n - 1.0, similarity))
-    found = statistic(jackknifed.whole.minus(jackknifed.items))
-    for cluster, value in enumerate(found):
-        rest = whole.only(item // 4 != cluster)
-        alone = AnnotationCodes(rest.item, rest.annotator, rest.label)
-        assert value == pytest.approx(float(statistic(jackknife(pairable(alone, lambda n: n - 1.0, similarity)).whole)))
 
 
 def test_clusters_that_both_rounds_share_are_compared_cluster_by_cluster() -> None:
@@ -80,7 +65,7 @@ def test_every_group_is_compared_as_if_it_were_alone() -> None:
             *(rows.filter(pl.col("lang") == name).drop("lang", "doc") for rows in (first, second)), names=("a", "b")
         )
         assert each.difference == alone.difference
-        p.append(alone.difference.p or 1.0)
+        p.append(p_of(alone.difference) or 1.0)
     held = sorted(each.pairs[0].p_holm or 1.0 for each in found.groups.values())
     assert held == pytest.approx([min(2 * min(p), 1.0), max(min(2 * min(p), 1.0), *p)])
     shown = json.loads(found.to_json())

@@ -7,21 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spagree.comparing.sides import coded
-from spagree.estimate.chance import chance
-from spagree.estimate.comparison import Side, compare_sides
-from spagree.estimate.findings import find
-from spagree.estimate.influence import AnnotationCodes, pairable
+import spagree
 from spagree.estimate.models import ModelFindings, among_people
+from spagree.estimate.uncertainty import Estimate
 from spagree.tally.coded import in_order
-from spagree.tally.tally import Tally
 
 ROUNDS = 60
 LEAST = 0.88  # 0.95 less two and a half standard errors of 60 rounds
-
-
-def one_less(n: np.ndarray) -> np.ndarray:
-    return n - 1.0
 
 
 class World:
@@ -53,15 +45,11 @@ class World:
         return float(pairs.mean() / (len(care) * (len(care) - 1)))
 
 
-def side(name: str, rows: np.ndarray, labels: int) -> Side:
-    counts: dict[int, dict[str, int]] = {}
-    for item, _, label in rows.tolist():
-        votes = counts.setdefault(item, {})
-        votes[str(label)] = votes.get(str(label), 0) + 1
-    tally = Tally.from_items(list(counts.values()))
-    findings = find(tally)
-    found = pairable(AnnotationCodes(rows[:, 0], rows[:, 1], rows[:, 2]), one_less)
-    return Side(name, findings.spa, findings.chance["spa_kappa"], {}, found, [str(label) for label in range(labels)])
+def difference(a: np.ndarray, b: np.ndarray) -> tuple[Estimate, int | None]:
+    """For these people, whom the generator keeps, and how many items both rounds have."""
+    rounds = ([(item, f"p{who}", str(label)) for item, who, label in rows.tolist()] for rows in (a, b))
+    found = spagree.compare(*rounds, interval_for="items")
+    return found.difference, found.shared_items
 
 
 @pytest.mark.parametrize(
@@ -80,11 +68,11 @@ def test_intervals_of_differences_hold(items: int, shared: float) -> None:
         first, second = range(items), range(start, start + items)
         a = world.annotate(first, care, (2, 4))
         b = world.annotate(second, care, (2, 3), lapse=0.2)
-        (pair,) = compare_sides([side("a", a, 3), side("b", b, 3)], 0.95)
-        ends.append((pair.difference.low, pair.difference.high))
+        gap, both = difference(a, b)
+        ends.append((gap.low, gap.high))
         truths.append(world_difference(rng, care))
-        narrow += pair.difference.high - pair.difference.low
-        assert pair.shared_items == items - start
+        narrow += gap.high - gap.low
+        assert both == items - start
     truth = truths[0]
     held = np.mean([low <= truth <= high for low, high in ends])
     assert held >= LEAST
@@ -108,9 +96,9 @@ def test_sharing_items_pays() -> None:
     a, b = (world.annotate(range(300), care, (2, 4)) for _ in range(2))
     moved = b.copy()
     moved[:, 0] += 1000
-    paired, alone = (compare_sides([side("a", a, 3), side("b", each, 3)], 0.95)[0] for each in (b, moved))
-    assert paired.difference.value == alone.difference.value
-    assert paired.difference.stderr < 0.95 * alone.difference.stderr
+    paired, alone = (difference(a, each)[0] for each in (b, moved))
+    assert paired.value == alone.value
+    assert paired.stderr < 0.95 * alone.stderr
 
 
 def compared(world: World, rows: np.ndarray, labels: np.ndarray) -> ModelFindings:
@@ -156,28 +144,3 @@ def test_somebody_who_labels_at_random_is_worse_than_another_person() -> None:
         coin, answers = rows[:, 1] == 0, np.full(800, -1)
         answers[rows[coin, 0]] = rows[coin, 2]
         assert compared(world, rows[~coin], answers).verdict == "worse"
-
-
-def test_codes_of_several_sources_mean_the_same() -> None:
-    import polars
-
-    one = polars.DataFrame({"item": ["b", "a"], "annotator": ["x", None], "label": ["2", "1"]})
-    other = polars.DataFrame({"item": ["c", "b"], "annotator": ["y", "x"], "label": ["1", "3"]})
-    codes, labels = coded({"one": one, "other": other})
-    assert labels == ["1", "2", "3"]
-    assert codes["one"].item.tolist() == [1, 0] and codes["other"].item.tolist() == [2, 1]
-    assert codes["one"].annotator.tolist() == [0, -1] and codes["other"].annotator.tolist() == [1, 0]
-    assert codes["one"].label.tolist() == [1, 0] and codes["other"].label.tolist() == [0, 2]
-    assert coded({}) == ({}, [])
-
-
-def test_kappa_of_both_sides_moves_with_the_same_items() -> None:
-    rng = np.random.default_rng(12)
-    world = World(rng, 150)
-    rows = world.annotate(range(150), rng.uniform(0.6, 0.9, 8), (2, 4))
-    one = side("a", rows, 3)
-    tally = Tally.from_items([{"0": 2}, {"0": 1, "1": 1}])
-    expected = chance(tally, {2: 1}, 0.95, "flat")["spa_kappa"].expected
-    assert expected is not None
-    (pair,) = compare_sides([one, side("b", rows, 3)], 0.95)
-    assert pair.kappa_difference.value == 0 and pair.kappa_difference.stderr == pytest.approx(0, abs=1e-9)

@@ -20,6 +20,7 @@ import spagree
 from oracle import exactly
 from spagree.errors import DataError, UsageError
 from spagree.estimate import groups as groups_module
+from spagree.estimate.comparison import p_of
 from spagree.tally.tally import Tally
 
 COLUMNS = {"item": pl.String, "annotator": pl.String, "label": pl.String, "lang": pl.String, "team": pl.String}
@@ -49,6 +50,11 @@ def pairs_of(frame: pl.DataFrame, people: Callable[[str, str], bool]) -> dict[st
     return found
 
 
+def flat(figure: Any) -> list[float | None]:
+    """Both intervals."""
+    return [end for each in figure.intervals.values() for end in (each.stderr, each.low, each.high)]
+
+
 @pytest.mark.parametrize("by", ["lang", "team"])
 @pytest.mark.parametrize("metric", ["nominal", "ordinal"])
 def test_a_group_is_what_it_would_be_alone(by: str, metric: str) -> None:
@@ -60,8 +66,13 @@ def test_a_group_is_what_it_would_be_alone(by: str, metric: str) -> None:
     for name, each in found.findings.items():
         part = frame.filter(pl.col(by) == name)
         alone = spagree.measure(part.drop("lang", "team"), metric="linear" if metric == "ordinal" else metric)
-        assert each.spa == alone.spa
-        assert each.chance == alone.chance
+        for mine, theirs in (
+            (each.spa, alone.spa),
+            *((each.chance[kind], alone.chance[kind]) for kind in alone.chance),
+        ):
+            assert mine.value == theirs.value
+            assert flat(mine) == pytest.approx(flat(theirs))
+            assert mine.interval_for == (theirs.interval_for if by == "team" else "items")
         assert each.data.annotators == part["annotator"].n_unique()
 
 
@@ -157,16 +168,15 @@ def test_differences_of_items_are_those_of_separate_data_with_holm() -> None:
     found = spagree.measure(frame, by="lang").groups
     assert found is not None
     alone = {name: spagree.measure(part.drop("lang", "team")) for (name,), part in frame.group_by("lang")}
-    assert [(each.a, each.b) for each in found.differences] == list(combinations(("de", "en", "fr"), 2))
+    assert [(each.a.name, each.b.name) for each in found.differences] == list(combinations(("de", "en", "fr"), 2))
     for each in found.differences:
-        sources = [frame.filter(pl.col("lang") == name).drop("lang", "team") for name in (each.a, each.b)]
-        pair = spagree.compare(*sources, names=(each.a, each.b)).difference
-        assert (each.difference.low, each.difference.high) == pytest.approx((pair.low, pair.high))
-        assert each.difference.value == pytest.approx(alone[each.b].spa.value - alone[each.a].spa.value)
-        assert each.p_holm is not None
-        assert each.difference.p is not None
-        assert each.p_holm >= each.difference.p
-    by_name = {(each.a, each.b): each.p_holm or 1.0 for each in found.differences}
+        sources = [frame.filter(pl.col("lang") == side.name).drop("lang", "team") for side in (each.a, each.b)]
+        pair = spagree.compare(*sources, names=(each.a.name, each.b.name)).difference
+        assert flat(each.difference) == pytest.approx(flat(pair))
+        assert each.difference.interval_for == "items" and pair.interval_for == "annotators"
+        assert each.difference.value == pytest.approx(alone[each.b.name].spa.value - alone[each.a.name].spa.value)
+        assert each.p_holm >= p_of(each.difference)
+    by_name = {(each.a.name, each.b.name): each.p_holm or 1.0 for each in found.differences}
     assert by_name["de", "en"] < 0.001 < by_name["en", "fr"]
 
 
@@ -226,7 +236,12 @@ def test_parts_merge_to_the_whole_and_are_saved_with_their_groups(tmp_path: Any)
         part = frame.filter((pl.col("item").hash() % 2) == number)
         spagree.save(spagree.tally(part, by="team"), tmp_path / f"{number}.json")
     merged = spagree.measure([str(tmp_path / "0.json"), str(tmp_path / "1.json")])
-    assert merged.groups == spagree.measure(frame, by="team").groups
+    whole = spagree.measure(frame, by="team").groups
+    assert merged.groups.between == whole.between
+    for mine, theirs in zip(merged.groups.differences, whole.differences, strict=True):
+        assert mine.difference.intervals["items"] == theirs.difference.intervals["items"]
+        assert mine.difference.interval_for == "items"
+        assert "who annotated" in mine.difference.intervals["annotators"].undefined
 
 
 def test_items_without_a_value_form_their_own_group() -> None:
@@ -259,6 +274,24 @@ def test_a_column_of_neither_items_nor_annotators_is_refused() -> None:
         spagree.measure(frame.drop("annotator"), by="mood")
 
 
+def test_clusters_alone_are_no_groups() -> None:
+    assert spagree.measure(project(3), cluster="lang").groups is None
+
+
+def test_groups_lead_with_other_people_only_if_they_are_groups_of_people() -> None:
+    frame = project(8, items=60).with_columns(pl.col("annotator") + pl.col("item").str.slice(-1))  # 50 people
+    of = {by: spagree.measure(frame, by=by).groups for by in ("lang", "team")}
+    forced = {by: spagree.measure(frame, by=by, interval_for="annotators").groups for by in of}
+    for by, leads in (("lang", "items"), ("team", "annotators")):
+        for found, expected in ((of[by], leads), (forced[by], "annotators")):
+            assert {part.spa.interval_for for part in found.findings.values()} == {expected}
+            assert {pair.difference.interval_for for pair in found.differences} == {expected}
+    assert of["lang"].differences[0].difference.intervals == forced["lang"].differences[0].difference.intervals
+    (between,) = of["team"].between
+    assert between.agreement.interval_for == "items" and between.agreement.low is not None
+    assert forced["team"].between[0].agreement.undefined == groups_module.THESE_ONLY
+
+
 def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups_module, "MOST_GROUPS", 2)
     with pytest.raises(
@@ -280,7 +313,7 @@ def test_json_has_every_group_and_difference() -> None:
     assert (shown["by"], shown["groups_of"]) == ("team", "annotators")
     assert set(shown["groups"]) == {"crowd", "expert"}
     assert shown["groups"]["crowd"]["spa"]["value"] == found.groups.findings["crowd"].spa.value  # type: ignore[union-attr]
-    assert set(shown["differences"][0]) == {"a", "b", "difference", "p_holm"}
+    assert {"a", "b", "difference", "alpha_difference", "p_holm", "verdict"} <= set(shown["differences"][0])
     assert set(shown["between"][0]) == {"a", "b", "value", "stderr", "low", "high", "items"}
     assert "groups" not in spagree.measure(project(3)).to_dict()
 
@@ -293,7 +326,7 @@ def test_the_summary_names_groups_that_differ_and_says_where_it_cannot_tell() ->
     text = str(spagree.measure(project(7, items=300), by="team"))
     assert "within crowd" in text
     assert "crowd with expert" in text
-    assert "There is not enough data to tell whether the groups differ: " in text
+    assert "There is not enough data to tell whether expert agrees more than crowd: " in text
 
 
 def test_a_group_without_pairs_says_why() -> None:

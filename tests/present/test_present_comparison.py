@@ -10,55 +10,92 @@ import pytest
 import spagree
 from spagree.comparing import Comparison, ModelComparison
 from spagree.estimate.chance import Corrected
-from spagree.estimate.comparison import ClassDifference, Difference, Limits, Pair, Side
+from spagree.estimate.comparison import ClassDifference, Pair, Side, p_of
 from spagree.estimate.models import AlternativeTest, ClassAgreement, ModelFindings
-from spagree.estimate.uncertainty import Estimate, Interval
-from spagree.present.comparison_words import sentence
+from spagree.estimate.uncertainty import Estimate, Interval, leading, undefined
+from spagree.present.comparison_words import beside, sentence
 from spagree.present.model_words import model_sentence
 from spagree.present.wording import span
+from spagree.tally.tally import Tally
 from spagree.version import __version__
 
-SPA_A = Estimate(0.70, 0.02, 0.66, 0.74, 0.95, "annotations_m1")
-SPA_B = Estimate(0.76, 0.02, 0.72, 0.80, 0.95, "annotations_m1")
-KAPPA_A = Corrected(0.40, 0.04, 0.32, 0.48, 0.95, "annotations_m1", observed=0.7, expected=0.5)
-KAPPA_B = Corrected(0.52, 0.04, 0.44, 0.60, 0.95, "annotations_m1", observed=0.76, expected=0.5)
-A = Side("round 1", SPA_A, KAPPA_A, {}, None)
-B = Side("round 2", SPA_B, KAPPA_B, {}, None)
+SPA_A, SPA_B = (Estimate(value, None, None, None, 0.95, "annotations_m1") for value in (0.70, 0.76))
+ALPHA_A, ALPHA_B = (
+    Corrected(value, None, None, None, 0.95, "annotations", observed=observed, expected=0.5)
+    for value, observed in ((0.40, 0.70), (0.52, 0.76))
+)
 
 
-def gap(value: float, low: float, high: float, interval_for: str = "items") -> Difference:
-    return Difference(value, 0.95, interval_for, {interval_for: Limits(0.02, low, high)})
+def known(figure: Estimate, half: float) -> Estimate:
+    ends = Interval(half / 2, figure.value - half, figure.value + half)
+    return leading(figure, {"items": ends, "annotators": Interval(None, None, None, "too few people")})
 
 
-def pair(difference: Difference, p_holm: float | None = 0.001, **changes: object) -> Pair:
-    found = Pair(A, B, difference, gap(0.12, 0.04, 0.2), (), 120, 7, p_holm)
+A = Side("round 1", known(SPA_A, 0.04), known(ALPHA_A, 0.08))
+B = Side("round 2", known(SPA_B, 0.04), known(ALPHA_B, 0.08))
+
+
+def gap(value: float, low: float, high: float, others: tuple[float, float] | str = "too few people") -> Estimate:
+    wider = Interval(None, None, None, others) if isinstance(others, str) else Interval(0.03, *others)
+    plain = Estimate(value, None, None, None, 0.95, "annotations_m1")
+    return leading(plain, {"items": Interval(0.02, low, high), "annotators": wider})
+
+
+def pair(difference: Estimate, p_holm: float | None = 0.001, **changes: object) -> Pair:
+    found = Pair(A, B, difference, gap((difference.value or 0) * 2, 0.04, 0.2), (), 120, 7, p_holm)
     return replace(found, **changes)
 
 
 MORE = gap(0.06, 0.02, 0.10)
+BOTH = gap(0.06, 0.02, 0.10, (0.01, 0.11))
 
 
 @pytest.mark.parametrize(
     ("difference", "p_holm", "words"),
     [
-        (MORE, 0.001, "round 2 agrees more than round 1: +0.060, 0.020 to 0.100."),
-        (gap(-0.06, -0.10, -0.02), 0.001, "round 2 agrees less than round 1: −0.060, −0.100 to −0.020."),
+        (BOTH, 0.001, "round 2 agrees more than round 1: +0.060, 0.010 to 0.110, p = 0.001."),
+        (MORE, 0.001, "round 2 agrees more than round 1: +0.060, 0.020 to 0.100 for these annotators, p = 0.001."),
         (
-            gap(0.01, -0.03, 0.05),
-            0.6,
-            "There is not enough data to tell whether round 2 agrees more than round 1: +0.010, −0.030 to 0.050.",
+            gap(-0.06, -0.10, -0.02),
+            0.001,
+            "round 2 agrees less than round 1: −0.060, −0.100 to −0.020 for these annotators, p = 0.001.",
         ),
         (
-            MORE,
+            BOTH,
             0.2,
-            "There is not enough data to tell whether round 2 agrees more than round 1: +0.060, 0.020 to 0.100.",
+            "There is not enough data to tell whether round 2 agrees more than round 1: +0.060, 0.010 to 0.110, p = 0.200.",
         ),
-        (Difference(None, 0.95, undefined="no pairs"), None, "round 2 and round 1 cannot be compared: no pairs."),
-        (Difference(0.1, 0.95, undefined="one item"), None, "round 2 and round 1 cannot be compared: one item."),
+        (gap(0, 0, 0, (0, 0)), 1.0, "round 2 and round 1 are the same: nothing differs between them."),
+        (undefined("no pairs", 0.95, "flat"), None, "round 2 and round 1 cannot be compared: no pairs."),
+        (replace(SPA_A, undefined="one item"), None, "round 2 and round 1 cannot be compared: one item."),
     ],
 )
-def test_sentences(difference: Difference, p_holm: float | None, words: str) -> None:
+def test_sentences(difference: Estimate, p_holm: float | None, words: str) -> None:
     assert sentence(pair(difference, p_holm)) == words
+
+
+def test_other_shares_of_the_labels_are_named() -> None:
+    even, skewed = (Tally.from_items([{"yes": 2}] * yes + [{"no": 2}] * (10 - yes)) for yes in (5, 9))
+    b = replace(B, alpha=replace(ALPHA_B, value=0.41, expected=0.6), tally=skewed)
+    found = pair(BOTH, a=replace(A, tally=even), b=b, alpha_difference=gap(0.01, -0.1, 0.12, (-0.2, 0.22)))
+    assert sentence(found) == (
+        "round 2 shows more agreement than round 1 (+0.060, 0.010 to 0.110, p = 0.001), but its labels are used in other shares, "
+        "and nothing shows that people agree better: 'yes' went from 50% to 90% of the labels, alpha +0.010, −0.200 to "
+        "0.220."
+    ).replace("'yes'", "yes")
+    one_label = replace(found, alpha_difference=undefined("one label", 0.95, "annotations"))
+    assert sentence(one_label).endswith("alpha undefined.")
+
+
+def test_the_interval_that_does_not_decide_stands_beside() -> None:
+    assert beside(pair(BOTH)) == "These annotators, on new items: 0.020 to 0.100."
+    forced = leading(BOTH, BOTH.intervals, "items")
+    assert beside(pair(forced)) == "Other annotators like these: 0.010 to 0.110."
+    assert beside(pair(MORE)) == "Other annotators: not known: too few people."
+    for unknown in (0, None):
+        words = beside(pair(MORE, shared_annotators=unknown))
+        assert words == "Different people may explain a difference; whether they do is not known: too few people."
+    assert beside(pair(gap(0, 0, 0))) == beside(pair(undefined("no pairs", 0.95, "flat"))) == ""
 
 
 def test_names_cannot_steer_the_terminal() -> None:
@@ -72,76 +109,64 @@ def test_names_cannot_steer_the_terminal() -> None:
 
 def test_document_of_two() -> None:
     classes = (ClassDifference("yes", gap(0.1, 0.05, 0.15), 0.01),)
-    found = Comparison((A, B), (pair(MORE, classes=classes),), {})
-    p = MORE.p
-    expected_gap = {
-        "value": 0.06,
-        "stderr": 0.02,
-        "low": 0.02,
-        "high": 0.10,
-        "level": 0.95,
-        "p": p,
-        "interval_for": "items",
-        "intervals": {"items": {"low": 0.02, "high": 0.10, "stderr": 0.02}},
-    }
+    found = Comparison((A, B), (pair(BOTH, classes=classes),), {})
     document = json.loads(found.to_json())
     assert document == found.to_dict()
-    assert document["difference"] == expected_gap
-    assert {name: document[name] for name in document if name not in ("difference", "kappa_difference", "classes")} == {
-        "format": 1,
-        "spagree": __version__,
-        "a": {
-            "name": "round 1",
-            "spa": {"value": 0.70, "stderr": 0.02, "low": 0.66, "high": 0.74, "level": 0.95},
-            "spa_kappa": {"value": 0.40, "stderr": 0.04, "low": 0.32, "high": 0.48, "level": 0.95},
+    assert document["difference"] == {
+        "value": 0.06,
+        "stderr": 0.03,
+        "low": 0.01,
+        "high": 0.11,
+        "level": 0.95,
+        "p": p_of(BOTH),
+        "interval_for": "annotators",
+        "intervals": {
+            "items": {"low": 0.02, "high": 0.10, "stderr": 0.02},
+            "annotators": {"low": 0.01, "high": 0.11, "stderr": 0.03},
         },
-        "b": {
-            "name": "round 2",
-            "spa": {"value": 0.76, "stderr": 0.02, "low": 0.72, "high": 0.80, "level": 0.95},
-            "spa_kappa": {"value": 0.52, "stderr": 0.04, "low": 0.44, "high": 0.60, "level": 0.95},
-        },
-        "shared_items": 120,
-        "shared_annotators": 7,
-        "p_holm": 0.001,
-        "verdict": "agrees_more",
     }
+    assert {name: document["a"]["spa"][name] for name in ("value", "low", "interval_for")} == {
+        "value": 0.70,
+        "low": pytest.approx(0.66),
+        "interval_for": "items",
+    }
+    assert document["a"]["spa"]["intervals"]["annotators"]["undefined"] == "too few people"
+    assert document["b"]["krippendorff_alpha"]["value"] == 0.52
+    plain = ("format", "spagree", "shared_items", "shared_annotators", "p_holm", "verdict", "due_to_labels")
+    assert [document[name] for name in plain] == [1, __version__, 120, 7, 0.001, "agrees_more", 0.0]
     assert document["classes"][0]["class"] == "yes" and document["classes"][0]["p_holm"] == 0.01
-    assert document["kappa_difference"]["low"] == 0.04
+    assert document["alpha_difference"]["low"] == 0.04
 
 
 def test_undefined_figures_are_null_with_a_reason() -> None:
-    nothing = Estimate(None, None, None, None, 0.95, "flat", undefined="no pairs")
+    nothing = undefined("no pairs", 0.95, "flat")
     lone = Estimate(1.0, None, None, None, 0.95, "flat", undefined="one item")
-    undefined = Difference(None, 0.95, undefined="no pairs")
-    found = Comparison(
-        (A, replace(B, spa=nothing)),
-        (pair(undefined, None, b=replace(B, spa=nothing), a=replace(A, spa=lone), shared_items=None),),
-        {},
-    )
+    sides = replace(A, spa=lone), replace(B, spa=nothing)
+    found = Comparison(sides, (pair(nothing, None, a=sides[0], b=sides[1], shared_items=None),), {})
     document = found.to_dict()
     assert document["b"]["spa"] == {"value": None, "undefined": "no pairs"}
     assert document["a"]["spa"]["undefined"] == "one item" and document["a"]["spa"]["low"] is None
     assert document["difference"] == {"value": None, "undefined": "no pairs"} and document["p_holm"] is None
-    partly = pair(Difference(0.1, 0.95, undefined="one item"), None)
+    partly = pair(replace(SPA_A, undefined="one item"), None)
     assert Comparison((A, B), (partly,), {}).to_dict()["difference"]["undefined"] == "one item"
-    text = str(found)
-    assert "unknown" in text and "undefined" in text and "treated as different items" in text
+    text = " ".join(str(found).split())
+    assert "undefined" in text and "treated as different items" in text
 
 
 def test_table_shows_classes_that_differ_and_no_others() -> None:
     classes = (
         ClassDifference("clear", gap(0.1, 0.05, 0.15), 0.01),
         ClassDifference("unclear", gap(0.1, -0.05, 0.25), 0.4),
-        ClassDifference("unknown", Difference(None, 0.95, undefined="none"), None),
+        ClassDifference("unknown", undefined("none", 0.95, "flat"), None),
     )
-    text = str(Comparison((A, B), (pair(MORE, classes=classes),), {}))
-    assert "Classes that differ, of 3" in text and "\nclear " in text
-    assert "\nunclear" not in text and "120 shared items, compared item by item" in text
-    assert "Classes that differ" not in str(Comparison((A, B), (pair(MORE),), {}))
+    text = str(Comparison((A, B), (pair(BOTH, classes=classes),), {}))
+    assert "Classes that differ for these annotators, of 3" in text and "\nclear " in text
+    assert "\nunclear" not in text and "120 items and 7 annotators in common" in text
+    assert "Classes that differ" not in str(Comparison((A, B), (pair(BOTH),), {}))
 
 
 def test_interval_of_a_difference() -> None:
-    assert span(Difference(None, 0.95)) == "undefined"
+    assert span(undefined("none", 0.95, "flat")) == "undefined"
     assert span(gap(0, -0.1, 0.1)) == "−0.100 to 0.100"
 
 

@@ -17,7 +17,7 @@ from spagree.comparing.rounds import with_groups
 from spagree.comparing.sides import halves
 from spagree.errors import UsageError
 from spagree.estimate.models import MARGIN
-from spagree.estimate.uncertainty import AUTO, ITEMS, check_interval_for
+from spagree.estimate.uncertainty import AUTO, check_interval_for
 from spagree.measuring import measure
 
 __all__ = ["Comparison", "ModelComparison", "compare", "names_of"]
@@ -63,11 +63,11 @@ def compare(
     (0.167, 3, 'cannot_tell')
     """
     check_interval_for(interval_for)
+    options["interval_for"] = interval_for
     if model is not None:
         if len(sources) != 1 or before is not None or names is not None:
             raise UsageError("model: give one source, and neither names nor before")
-        return compare_models(sources[0], model, margin, options | {"interval_for": interval_for})
-    interval_for = ITEMS if interval_for == AUTO else interval_for
+        return compare_models(sources[0], model, margin, options)
     if before is not None:
         if len(sources) != 1:
             raise UsageError("before: give the one source to be split by time")

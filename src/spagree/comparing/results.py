@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from spagree.agreement import Agreement
-from spagree.estimate.comparison import Compared, Difference, Pair
+from spagree.estimate.comparison import Compared, Pair
 from spagree.estimate.models import ModelFindings
+from spagree.estimate.uncertainty import Estimate
 from spagree.present.comparison_words import Shown, comparison_chart, comparison_document, comparison_summary, sentence
 from spagree.present.model_words import model_sentence, models_chart, models_document, models_summary
 from spagree.understood import Caution
@@ -45,14 +46,14 @@ class Comparison(Compared, Shown):
         )
 
     @property
-    def difference(self) -> Difference:
+    def difference(self) -> Estimate:
         """SPA of the second minus SPA of the first."""
         return self.pairs[0].difference
 
     @property
-    def kappa_difference(self) -> Difference:
-        """The same beyond chance."""
-        return self.pairs[0].kappa_difference
+    def alpha_difference(self) -> Estimate:
+        """Krippendorff's alpha of the second minus that of the first."""
+        return self.pairs[0].alpha_difference
 
     @property
     def shared_items(self) -> int | None:
@@ -61,7 +62,7 @@ class Comparison(Compared, Shown):
 
     @property
     def verdict(self) -> str:
-        """Whether the second agrees more than the first: agrees_more, agrees_less or cannot_tell."""
+        """Whether the second agrees more: agrees_more, agrees_less, label_mix, the_same or cannot_tell."""
         return self.pairs[0].verdict
 
     @property

@@ -10,8 +10,7 @@ from spagree.agreement import Agreement
 from spagree.comparing.results import Comparison
 from spagree.comparing.sides import group_part, on_one_scale, rescaled, sides_of
 from spagree.errors import DataError
-from spagree.estimate.comparison import compare_sides, holm
-from spagree.estimate.uncertainty import ITEMS
+from spagree.estimate.comparison import compare_sides, holm, p_of
 
 
 def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str) -> Comparison:
@@ -35,7 +34,7 @@ def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any],
         group: compared({name: part(agreement, group) for name, agreement in agreements.items()}, interval_for)
         for group in shared
     }
-    adjusted = iter(holm([pair.difference.p for comparison in parts.values() for pair in comparison.pairs]))
+    adjusted = iter(holm([p_of(pair.difference) for comparison in parts.values() for pair in comparison.pairs]))
     groups = {
         group: replace(comparison, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in comparison.pairs))
         for group, comparison in parts.items()
@@ -44,9 +43,8 @@ def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any],
     return replace(whole, groups=groups, not_compared=not_compared)
 
 
-def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> Comparison:
+def compared(agreements: Mapping[str, Agreement], interval_for: str) -> Comparison:
     """Compare agreements that are already measured."""
     sides = sides_of(agreements)
-    level = next(iter(agreements.values())).spa.level
-    pairs = compare_sides(sides, level, interval_for)
+    pairs = compare_sides(sides, interval_for)
     return Comparison(tuple(sides), pairs, agreements=dict(agreements))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,28 +11,33 @@ import numpy as np
 
 from spagree.agreement import Agreement
 from spagree.errors import DataError, UsageError, count
-from spagree.estimate import Bootstrap, find
-from spagree.estimate.comparison import Figure, Limits, Side
-from spagree.estimate.influence import AnnotationCodes, Weight, pairable
-from spagree.estimate.label_counts import scale_of
+from spagree.estimate import Bootstrap
+from spagree.estimate.breakdowns import MOST_FOR_BOTH
+from spagree.estimate.comparison import Known, People, Side, weights_of
+from spagree.estimate.label_counts import LabelCounts, scale_of, votes_of_items
+from spagree.estimate.others import Others
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import ITEMS
-from spagree.grouping import Floats
+from spagree.estimate.uncertainty import ITEMS, Estimate, Interval
+from spagree.grouping import Floats, Ints
 from spagree.late import nw
 from spagree.measuring import measure
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
+from spagree.tally.coded import places
 from spagree.tally.count import group_name
 from spagree.tally.engines import column_names, row_count, rows, to_polars
-from spagree.tally.items import ItemCounts
+from spagree.tally.items import ItemCounts, spelled
 
 if TYPE_CHECKING:
     import polars
 
+MOST_AT_HOME = 50_000_000  # annotations; above this only tallies are compared
+ESTIMATING = ("weights", "level", "metric", "order", "interval_for")
+
 
 def estimating(options: Mapping[str, Any]) -> dict[str, Any]:
     """The estimation options, for annotations that are already read and cleaned."""
-    return {name: options[name] for name in ("weights", "level", "metric", "order") if name in options}
+    return {name: options[name] for name in ESTIMATING if name in options}
 
 
 def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agreement:
@@ -75,13 +80,15 @@ def on_one_scale(agreements: Mapping[str, Agreement]) -> dict[str, Agreement]:
 
 
 def rescaled(agreement: Agreement, metric: Metric) -> Agreement:
-    """The agreement under another metric."""
-    if metric == agreement.measurement.metric:
+    """The agreement under another metric; with what its people say about others, also where a score leaves it out."""
+    size = agreement.measurement.tally.annotations
+    in_full = MOST_FOR_BOTH < size <= MOST_AT_HOME
+    if metric == agreement.measurement.metric and not in_full:
         return agreement
     measurement = replace(agreement.measurement, metric=metric, _frames={})
     drawn = {name: agreement.options[name] for name in ("bootstrap", "seed") if name in agreement.options}
     bootstrap = Bootstrap(drawn["bootstrap"], drawn.get("seed", 0)) if drawn.get("bootstrap") else None
-    findings = find(measurement.tally, measurement.weights, measurement.level, bootstrap, metric)
+    findings = measurement.find(bootstrap, in_full=in_full)
     return replace(agreement, findings=replace(findings, warnings=agreement.warnings), measurement=measurement)
 
 
@@ -126,35 +133,74 @@ def _date(before: Any) -> datetime:
         raise UsageError(f"before {before!r} is neither a date nor a number; write it as 2024-05-01") from None
 
 
-MOST_AT_HOME = 50_000_000  # annotations; above this only tallies are compared
-
-
 def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
-    """Every agreement with its name, ready to compare."""
-    tables = {name: annotation_rows(agreement) for name, agreement in agreements.items()}
-    codes, labels = coded({name: rows for name, rows in tables.items() if rows is not None})
+    """Every agreement with its name, ready to compare: items and people by numbers shared by all."""
+    found = [_Items.of(agreement) for agreement in agreements.values()]
+    items, people, clusters = (
+        _numbered([None if own is None else getattr(own, column) for own in found])
+        for column in ("names", "people", "clusters")
+    )
     sides = []
-    for name, agreement in agreements.items():
-        classes = {row["class"]: _class_figure(row) for row in agreement.classes().rows(named=True)}
-        annotations = None
-        if name in codes:
-            annotations = pairable(codes[name], weight_of(agreement), similarity_of(agreement, labels))
-        sides.append(Side(name, agreement.spa, agreement.chance["spa_kappa"], classes, annotations, labels))
+    for place, (name, agreement) in enumerate(agreements.items()):
+        own, known, counted = found[place], None, agreement.measurement
+        if own is not None:
+            votes = own.votes if own.clusters is None else replace(own.votes, cluster=clusters[place])
+            who = None if own.others is None else People(own.others, items[place], people[place])
+            known = Known(votes, items[place], weights_of(counted.tally, counted.weights, counted.similar), who)
+        spa, alpha = agreement.spa, agreement.chance["krippendorff_alpha"]
+        classes = {row["class"]: _class(row, spa.level) for row in agreement.classes().rows(named=True)}
+        sides.append(Side(name, spa, alpha, classes, known, counted.tally))
     return sides
 
 
-def _class_figure(row: Mapping[str, Any]) -> Figure:
-    limits = {} if row["low"] is None else {ITEMS: Limits(row["stderr"], row["low"], row["high"])}
-    return Figure(row["agreement"], limits, None, row["undefined"])
+@dataclass(frozen=True)
+class _Items:
+    """The items of an agreement in rows, with their names, clusters and annotators."""
+
+    votes: LabelCounts
+    names: polars.Series
+    clusters: polars.Series | None
+    others: Others | None
+    people: polars.Series | None
+
+    @classmethod
+    def of(cls, agreement: Agreement) -> _Items | None:
+        """None if only a tally is known, or there are too many annotations to fetch."""
+        import polars
+
+        measurement = agreement.measurement
+        if measurement.items is None or measurement.tally.annotations > MOST_AT_HOME:
+            return None
+        held, others, people = measurement.items.held, None, None
+        if ANNOTATOR in measurement.columns:
+            table, names = measurement.table, measurement.table.names
+            others = Others.of(table, None, measurement.similarity)
+            counts, people = others.votes, polars.Series(table.annotators, dtype=polars.String)
+            others = None if table.unknown else others
+        else:
+            frame = to_polars(held.counts)
+            names = frame[ITEM].unique().sort()
+            counts = votes_of_items(frame, similarity=measurement.similarity)
+        clusters = None
+        if CLUSTER in column_names(held.frame):
+            of_items = to_polars(held.frame.select(ITEM, CLUSTER).unique(subset=[ITEM]))
+            clusters = names.alias(ITEM).to_frame().join(of_items, on=ITEM, how="left", maintain_order="left")[CLUSTER]
+        return cls(counts, names, clusters, others, people)
 
 
-def weight_of(agreement: Agreement) -> Weight:
-    """The weight of an item by its number of annotations, relative to the largest."""
-    by_n = agreement.measurement.by_n()
-    table = np.zeros(max(by_n, default=1) + 1)
-    for n, k in by_n.items():
-        table[n] = float(k / max(by_n.values()))
-    return lambda n: table[n]
+def _numbered(columns: Sequence[polars.Series | None]) -> list[Ints]:
+    """Equal texts get equal numbers, in all columns; −1 if missing. 7 and 7.0 are the same item in every source."""
+    import polars
+
+    texts = [polars.Series([], dtype=polars.String) if each is None else spelled(each) for each in columns]
+    every = polars.concat([each.alias("name") for each in texts]).drop_nulls().unique().sort()
+    return [places(each, every).cast(polars.Int64).fill_null(-1).to_numpy() for each in texts]
+
+
+def _class(row: Mapping[str, Any], level: float) -> Estimate:
+    interval = Interval(row["stderr"], row["low"], row["high"], row["undefined"])
+    ends = (interval.stderr, interval.low, interval.high)
+    return Estimate(row["agreement"], *ends, level, "", undefined=row["undefined"], intervals={ITEMS: interval})
 
 
 def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
@@ -200,22 +246,3 @@ def _text(values: polars.Series) -> polars.Series:
     if values.dtype.is_float() and (values.drop_nulls() % 1 == 0).all():
         values = values.cast(polars.Int64)
     return values.cast(polars.String)
-
-
-def coded(tables: Mapping[str, polars.DataFrame]) -> tuple[dict[str, AnnotationCodes], list[str]]:
-    """Annotations of several sources in shared codes, and the labels."""
-    import polars
-
-    if not tables:
-        return {}, []
-    whole = polars.concat(tables.values())
-    labels = whole[LABEL].unique().sort()
-    codes = [
-        (whole[name].rank("dense").cast(polars.Int64) - 1).fill_null(-1).to_numpy() for name in (ITEM, ANNOTATOR, LABEL)
-    ]
-    if CLUSTER in whole.columns:
-        cluster = (whole[CLUSTER].rank("dense").cast(polars.Int64) - 1).fill_null(-1).to_numpy()
-        codes.append(np.where(cluster < 0, -1 - codes[0], cluster))
-    ends = np.cumsum([rows.height for rows in tables.values()])
-    parts = zip(*(np.split(column, ends[:-1]) for column in codes), strict=True)
-    return {name: AnnotationCodes(*part) for name, part in zip(tables, parts, strict=True)}, labels.to_list()

@@ -26,7 +26,7 @@ from spagree.estimate.others import Others
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Bootstrap, Estimate, half_interval
+from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Bootstrap, Estimate, half_interval
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
 from spagree.late import nw
@@ -69,6 +69,7 @@ class Measurement(Evidence):
     weights: str | CustomWeights
     level: float
     metric: Metric
+    interval_for: str = AUTO
     _frames: dict[Any, polars.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
@@ -187,11 +188,15 @@ class Measurement(Evidence):
     @cached_property
     def groups(self) -> Groups | None:
         """Each group of items or annotators, if a group column was named."""
-        if self.tally.grouped is None:
+        if self.tally.grouped is None or self.tally.grouped.by is None:
             return None
         from spagree.estimate.groups import find_groups
 
-        return find_groups(self.tally, self.weights, self.level, self.metric)
+        told = self._told()
+        people: Any = told if isinstance(told, str) else (self.table, self.group_of_each)
+        if not isinstance(told, str) and told.codes.unknown:
+            people = told.why_not
+        return find_groups(self.tally, self.weights, self.level, self.metric, people, self.interval_for)
 
     def _known_groups(self) -> Groups:
         if self.groups is None:
@@ -297,13 +302,16 @@ class Measurement(Evidence):
         votes_by_pattern = votes(self.tally, self.metric if self.similar else None)
         return Others.of(self.codes, votes_by_pattern, self.similarity)
 
-    def find(self, bootstrap: Bootstrap | None, interval_for: str) -> Findings:
+    def find(self, bootstrap: Bootstrap | None, *, in_full: bool = False) -> Findings:
         """Everything that is estimated from the tally, and for other annotators where they are known."""
-        others = self.others
-        if interval_for != ANNOTATORS and self.tally.annotations > MOST_FOR_BOTH:
-            others = ON_REQUEST.format(most=MOST_FOR_BOTH)
-        told = spelled(others) if isinstance(others, str) else others
-        return find(self.tally, self.weights, self.level, bootstrap, self.metric, told, interval_for)
+        told = self._told(in_full=in_full)
+        return find(self.tally, self.weights, self.level, bootstrap, self.metric, told, self.interval_for)
+
+    def _told(self, *, in_full: bool = False) -> Others | str:
+        """What annotators say about others: above half a million annotations only on request, or ``in_full``."""
+        if not in_full and self.interval_for != ANNOTATORS and self.tally.annotations > MOST_FOR_BOTH:
+            return spelled(ON_REQUEST.format(most=MOST_FOR_BOTH))
+        return spelled(self.others) if isinstance(self.others, str) else self.others
 
     def concentration(self) -> Concentration:
         """How few people made half of the annotations."""

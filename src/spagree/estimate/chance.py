@@ -200,6 +200,19 @@ def _undefined(reason: str, level: float, weights: str) -> Corrected:
     return Corrected(None, None, None, None, level, weights, undefined=reason)
 
 
+def alpha_without(votes: LabelCounts, units: Units) -> Floats:
+    """Krippendorff's alpha without each unit; NaN where it is undefined."""
+    sizes = {*votes.n.astype(np.int64).tolist(), *units.n_left.tolist()}
+    return _without(COEFFICIENTS["krippendorff_alpha"], {n: Fraction(n) for n in sizes}, votes, units)
+
+
+def _without(rule: Rule, by_n: ByN, votes: LabelCounts, units: Units) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = Sizes.of(votes).without(units, by_n)
+        expected = rule.expected(Left(votes, units, rule.shares))[1:]
+        return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
+
+
 @dataclass(frozen=True)
 class _Coefficient:
     """One coefficient on one set of votes."""
@@ -238,11 +251,8 @@ class _Coefficient:
         return np.asarray(totals / total(totals))
 
     def without(self, votes: LabelCounts, units: Units) -> Floats:
-        """The coefficient without each unit; NaN where it is undefined."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            observed = Sizes.of(votes).without(units, self.by_n)
-            expected = self.rule.expected(Left(votes, units, self.rule.shares))[1:]
-            return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
+        """The coefficient without each unit."""
+        return _without(self.rule, self.by_n, votes, units)
 
     def corrected(self, weights: str, others: Others | str, interval_for: str) -> Corrected:
         """The value with its intervals, or the reason there is none."""

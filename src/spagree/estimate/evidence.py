@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from spagree.estimate.item_groups import cluster_numbers
 from spagree.estimate.overlap import is_small
 from spagree.grouping import Ints
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM
 from spagree.read.frames import is_spark
 from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python, places
 from spagree.tally.count import fetched_few, group_name
 from spagree.tally.engines import to_polars
 from spagree.tally.items import ItemTable
 from spagree.tally.tally import NO_VALUE, Tally
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_FROM_A_CLUSTER = 50_000_000
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
@@ -95,6 +98,21 @@ class Evidence:
         named, numbers = cluster_numbers(names, NO_VALUE), np.empty(len(place), dtype=np.int64)
         numbers[place] = np.where(named < 0, -1 - place, named)
         return numbers
+
+    @cached_property
+    def group_of_each(self) -> NDArray[np.object_]:
+        """The group of each annotation, in the order of the table."""
+        grouped, table = self.tally.grouped, self.table
+        if self.items is None or grouped is None:
+            raise UsageError(NO_ANNOTATIONS)
+        if grouped.of_annotators and grouped.annotators is not None:
+            group = {who: name for name, people in grouped.annotators.items() for who in people}
+            of_each = np.array([*(group[who] for who in table.annotators), NO_VALUE], dtype=object)
+            return of_each[table.annotator]  # the last one is for unknown annotators
+        groups = to_polars(self.items.held.frame.select(ITEM, GROUP).unique(subset=[ITEM]))
+        of_item = np.empty(len(table.names), dtype=object)
+        of_item[places(groups[ITEM], table.names).to_numpy()] = [*map(group_name, groups[GROUP])]
+        return of_item[table.item]
 
     @cached_property
     def uses_codes(self) -> bool:

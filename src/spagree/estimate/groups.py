@@ -11,25 +11,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.comparison import Difference, Figure, Limits, difference, holm
+from spagree.estimate.chance import UNKNOWN_PEOPLE
+from spagree.estimate.comparison import Known, Pair, People, Side, compare_sides, weights_of
 from spagree.estimate.findings import Findings, find
-from spagree.estimate.influence import Deviations, Influence
-from spagree.estimate.item_groups import Clustered, cluster_numbers, relative_weights, total
-from spagree.estimate.label_counts import LabelCounts, scale_of
+from spagree.estimate.item_groups import Clustered, cluster_numbers, total
+from spagree.estimate.label_counts import LabelCounts, scale_of, similar_votes, votes
+from spagree.estimate.others import Others
 from spagree.estimate.similarity import Metric
-from spagree.estimate.uncertainty import ITEMS, Estimate, undefined, wilson
+from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Estimate, Interval, leading, undefined, wilson
 from spagree.grouping import Floats, Ints, sums
 from spagree.options import CustomWeights
+from spagree.tally.coded import Coded
 from spagree.tally.tally import NO_VALUE, Grouped, Tally
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_GROUPS = 100
 PAIRS = "pairs per annotation"  # the weights between groups
 NO_SHARED_ITEM = "no item has annotations of both groups"
+THESE_ONLY = "between groups it is known for these annotators only"
 ONE_SHARED = "only one item has annotations of both groups, too few to show how items differ"
 
 
@@ -44,29 +50,29 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupDifference:
-    """How much more group b agrees than group a; ``p_holm`` holds for all differences together."""
-
-    a: str
-    b: str
-    difference: Difference
-    p_holm: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Groups:
     """Every group with its findings; the group "" holds those without a value."""
 
     column: str
     of: Literal["items", "annotators"]
     findings: Mapping[str, Findings]
-    differences: tuple[GroupDifference, ...]
+    differences: tuple[Pair, ...]
     between: tuple[Between, ...]
     """One entry per pair of groups of annotators; empty for groups of items."""
 
 
-def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric: Metric) -> Groups | None:
+def find_groups(
+    tally: Tally,
+    weights: str | CustomWeights,
+    level: float,
+    metric: Metric,
+    people: tuple[Coded, NDArray[np.object_]] | str = UNKNOWN_PEOPLE,
+    interval_for: str = AUTO,
+) -> Groups | None:
     """The groups of a tally; None if it has none.
+
+    ``people`` are the annotations with the group of each, or why they are unknown. Groups of annotators are compared
+    for other annotators; groups of items, which the same people annotate, for these ones unless told otherwise.
 
     >>> from dataclasses import replace
     >>> votes = {("", (("en", "yes", 2),)): 3, ("", (("de", "no", 1), ("de", "yes", 1))): 2}
@@ -78,23 +84,41 @@ def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric
     """
     if tally.grouped is None or tally.grouped.by is None:
         return None
-    parts = tally.groups()
+    parts, of_annotators = tally.groups(), tally.grouped.of_annotators
     if len(parts) > MOST_GROUPS:
         raise UsageError(
             f"--by {tally.grouped.by!r}: {len(parts):,} groups, more than the {MOST_GROUPS} that are compared; name a "
             "column with fewer values, or use it as --cluster"
         )
     metric = metric.over(scale_of(tally))
-    findings = {name: find(part, weights, level, metric=metric) for name, part in parts.items()}
+    leads = ITEMS if interval_for == AUTO and not of_annotators else interval_for
     shared = _Shared.of(tally, tally.grouped, metric)
-    figures = {name: shared.figure(name, part) for name, part in findings.items()}
-    pairs = list(combinations(findings, 2))
-    gaps = [difference(figures[a], figures[b], level) for a, b in pairs]
-    adjusted = holm([gap.p for gap in gaps])
-    differences = tuple(GroupDifference(*pair, gap, p) for pair, gap, p in zip(pairs, gaps, adjusted, strict=True))
-    of_annotators = tally.grouped.of_annotators
-    between = tuple(shared.between(a, b, level) for a, b in pairs) if of_annotators else ()
-    return Groups(tally.grouped.by, "annotators" if of_annotators else "items", findings, differences, between)
+    findings: dict[str, Findings] = {}
+    sides = []
+    for name, part in parts.items():
+        similar, own = similar_votes(part, metric), None
+        told: Others | str = people if isinstance(people, str) else UNKNOWN_PEOPLE
+        if not isinstance(people, str):
+            codes, items, persons = _only(people[0], people[1] == name)
+            told = Others.of(codes, similar or votes(part), similar.similarity if similar else None)
+            own = People(told, items, persons)
+        found = findings[name] = find(part, weights, level, metric=metric, others=told, interval_for=leads)
+        known = Known(shared.votes[name], np.arange(len(shared.items)), weights_of(part, weights, similar), own)
+        sides.append(Side(name, found.spa, found.chance["krippendorff_alpha"], known=known, tally=part))
+    between = [shared.between(a, b, level, leads) for a, b in combinations(parts, 2) if of_annotators]
+    of: Literal["items", "annotators"] = "annotators" if of_annotators else "items"
+    return Groups(tally.grouped.by, of, findings, compare_sides(sides, leads), tuple(between))
+
+
+def _only(codes: Coded, chosen: NDArray[np.bool_]) -> tuple[Coded, Ints, Ints]:
+    """Some of the annotations, and the whole's codes of their items and annotators."""
+    items, item = np.unique(codes.item[chosen], return_inverse=True)
+    people, annotator = np.unique(codes.annotator[chosen], return_inverse=True)
+    labels, label = np.unique(codes.label[chosen], return_inverse=True)
+    names = [codes.annotators[code] for code in people.tolist()], [codes.labels[code] for code in labels.tolist()]
+    columns = [each.astype(np.int32) for each in (item, annotator, label)]
+    part = Coded(columns[0], columns[1], columns[2], tuple(names[0]), tuple(names[1]))
+    return part, items.astype(np.int64), people.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -118,29 +142,19 @@ class _Shared(Clustered):
         items = np.array([count for _, count in ordered], dtype=np.float64)
         cluster = None if grouped.cluster is None else cluster_numbers([name for (name, _), _ in ordered], NO_VALUE)
         entries: dict[str, list[tuple[int, int, int]]] = {group: [] for group in grouped.groups}
-        for row, ((_, votes), _) in enumerate(ordered):
-            for group, label, count in votes:
+        for row, ((_, given), _) in enumerate(ordered):
+            for group, label, count in given:
                 entries[group].append((row, place[label], count))
         tables = {group: np.array(rows, dtype=np.int64).reshape(-1, 3) for group, rows in entries.items()}
         by_group = {
-            group: LabelCounts(labels, items, rows[:, 0], rows[:, 1], rows[:, 2].astype(np.float64), similarity)
+            group: LabelCounts(
+                labels, items, rows[:, 0], rows[:, 1], rows[:, 2].astype(np.float64), similarity, cluster
+            )
             for group, rows in tables.items()
         }
         return cls(items, cluster, by_group)
 
-    def figure(self, name: str, findings: Findings) -> Figure:
-        """SPA of a group with the deviation of each item or cluster, numbered alike in all groups."""
-        spa = findings.spa
-        if spa.value is None or spa.stderr is None or spa.low is None or spa.high is None:
-            return Figure(spa.value, undefined=spa.undefined)
-        votes, by_n = self.votes[name], findings.weights[spa.weights].by_n
-        k = relative_weights(by_n, votes.n)
-        each = k * (votes.agreement - spa.value) / total(self.items * k)
-        deviation = np.sqrt(self.unit_sizes) * self.per_unit(each)
-        influence = Influence(Deviations(np.arange(len(deviation)), deviation))
-        return Figure(spa.value, {ITEMS: Limits(spa.stderr, spa.low, spa.high)}, influence)
-
-    def between(self, a: str, b: str, level: float) -> Between:
+    def between(self, a: str, b: str, level: float, interval_for: str) -> Between:
         """Σ k P over Σ k with P the share of agreeing pairs of the two groups and k = 2 n_a n_b/(n_a + n_b).
 
         Pairs per annotation: within one group that is n − 1.
@@ -163,7 +177,9 @@ class _Shared(Clustered):
         stderr = sqrt(count / (count - 1) * spread) / whole
         effective = whole**2 / total(self.unit_sizes * self.per_unit(k) ** 2)
         low, high = wilson(value, stderr, effective, level)
-        return Between(a, b, Estimate(value, stderr, low, high, level, PAIRS), size)
+        plain = Estimate(value, None, None, None, level, PAIRS)
+        intervals = {ITEMS: Interval(stderr, low, high), ANNOTATORS: Interval(None, None, None, THESE_ONLY)}
+        return Between(a, b, leading(plain, intervals, interval_for), size)
 
 
 def _together(a: LabelCounts, b: LabelCounts) -> LabelCounts:

@@ -1,4 +1,4 @@
-"""Each annotation compared with the others of its item, and SPA without each annotator (docs/mathematics.md §9).
+"""Each annotation compared with the others of its item, and SPA without each annotator (docs/mathematics.md §16).
 
 An interval for new annotators needs three variances. Leaving out one item at a time shows how items differ, and
 leaving out one annotator at a time shows how annotators differ. Both contain the noise of single annotations, so it is

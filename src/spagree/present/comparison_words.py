@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -11,15 +11,16 @@ from rich.text import Text
 
 from spagree.errors import count
 from spagree.estimate import Estimate
-from spagree.estimate.uncertainty import COVERS
-from spagree.present.document import FORMAT, estimate_document, to_json
+from spagree.estimate.comparison import p_of
+from spagree.estimate.uncertainty import ITEMS, POPULATIONS
+from spagree.present.document import FORMAT, estimate_document, intervals_document, to_json
 from spagree.present.fitted import Fitted, bare
 from spagree.present.tables import rendered
-from spagree.present.wording import change, escape_controls, figure, limits, p_value, printable, span
+from spagree.present.wording import change, escape_controls, figure, limits, p_value, percent, printable, quoted, span
 from spagree.version import __version__
 
 if TYPE_CHECKING:
-    from spagree.estimate.comparison import Compared, Difference, Figure, Limits, Pair, Side
+    from spagree.estimate.comparison import Compared, Pair, Side
 
 MOST_CLASSES = 12
 UNKNOWN_ITEMS = (
@@ -72,103 +73,135 @@ def comparison_document(compared: Compared) -> dict[str, Any]:
 
 
 def _figures_document(compared: Compared) -> dict[str, Any]:
-    documents = [_pair_document(pair) for pair in compared.pairs]
-    if len(documents) == 1:
-        return documents[0]
-    return {"sides": [_side_document(side) for side in compared.sides], "pairs": documents}
+    sides = {side.name: _side_document(side) for side in compared.sides}
+    pairs = [{"a": sides[pair.a.name], "b": sides[pair.b.name], **pair_document(pair)} for pair in compared.pairs]
+    return pairs[0] if len(pairs) == 1 else {"sides": [*sides.values()], "pairs": pairs}
 
 
-def _pair_document(pair: Pair) -> dict[str, Any]:
+def pair_document(pair: Pair) -> dict[str, Any]:
+    """Everything about two sides but the sides themselves."""
+    classes = [{"class": gap.label, **gap_document(gap.difference), "p_holm": gap.p_holm} for gap in pair.classes]
     return {
-        "a": _side_document(pair.a),
-        "b": _side_document(pair.b),
-        "difference": difference_document(pair.difference),
-        "kappa_difference": difference_document(pair.kappa_difference),
-        "classes": [
-            {"class": gap.label, **difference_document(gap.difference), "p_holm": gap.p_holm} for gap in pair.classes
-        ],
+        "difference": gap_document(pair.difference),
+        "alpha_difference": gap_document(pair.alpha_difference),
+        "due_to_labels": pair.due_to_labels,
+        **({"classes": classes} if classes else {}),
         **{name: getattr(pair, name) for name in ("shared_items", "shared_annotators", "p_holm", "verdict")},
     }
 
 
 def _side_document(side: Side) -> dict[str, Any]:
-    spa, kappa = (estimate_document(estimate, level=estimate.level) for estimate in (side.spa, side.kappa))
-    return {"name": side.name, "spa": spa, "spa_kappa": kappa}
+    figures = {"spa": side.spa, "krippendorff_alpha": side.alpha}
+    return {"name": side.name, **{name: _estimate_document(figure) for name, figure in figures.items()}}
 
 
-def difference_document(difference: Difference) -> dict[str, Any]:
-    """A difference with both intervals; an undefined one says why."""
-    about = {"level": difference.level, "p": difference.p, "interval_for": difference.interval_for}
-    return estimate_document(difference, **about, intervals=intervals_document(difference.limits))
+def gap_document(gap: Estimate) -> dict[str, Any]:
+    """A difference with both intervals and p; an undefined one says why."""
+    return _estimate_document(gap, p=p_of(gap))
 
 
-def intervals_document(intervals: Mapping[str, Any]) -> dict[str, Any]:
-    """The intervals for new items and new annotators."""
-    return {name: {"low": ends.low, "high": ends.high, "stderr": ends.stderr} for name, ends in intervals.items()}
-
-
-def figure_document(figure: Figure, level: float, interval_for: str) -> dict[str, Any]:
-    """A figure with its intervals."""
-    if figure.value is None:
-        return {"value": None, "undefined": figure.undefined}
-    chosen = {name: getattr(figure.limits.get(interval_for), name, None) for name in ("stderr", "low", "high")}
-    shown = {"value": figure.value, **chosen, "level": level, "intervals": intervals_document(figure.limits)}
-    return {**shown, "undefined": figure.undefined} if figure.undefined else shown
+def _estimate_document(estimate: Estimate, **more: Any) -> dict[str, Any]:
+    about = {"level": estimate.level, **more, "interval_for": estimate.interval_for}
+    return estimate_document(estimate, **about, intervals=intervals_document(estimate.intervals))
 
 
 # Words ---------------------------------------------------------------------------------------
 
 
-def sentence(pair: Pair) -> str:
+def sentence(pair: Pair, shown: Callable[[str], str] = printable) -> str:
     """The result of a comparison in one sentence."""
-    a, b, difference = printable(pair.a.name), printable(pair.b.name), pair.difference
-    if difference.value is None or difference.low is None:
-        return f"{b} and {a} cannot be compared: {difference.undefined}."
-    figures = f"{change(difference.value)}, {span(difference)}"
-    if pair.verdict == "cannot_tell":
+    a, b, gap = shown(pair.a.name), shown(pair.b.name), pair.difference
+    if gap.value is None or gap.low is None:
+        return f"{b} and {a} cannot be compared: {gap.undefined}."
+    whose = " for these annotators" if gap.interval_for == ITEMS else ""
+    verdict, figures = pair.verdict, f"{change(gap.value)}, {span(gap)}{whose}, {p_value(pair.p_holm or 0.0)}"
+    if verdict == "the_same":
+        return f"{b} and {a} are the same: nothing differs between them."
+    if verdict == "cannot_tell":
         return f"There is not enough data to tell whether {b} agrees more than {a}: {figures}."
-    return f"{b} agrees {'more' if pair.verdict == 'agrees_more' else 'less'} than {a}: {figures}."
+    if verdict == "label_mix":
+        more, alpha = ("more" if gap.value > 0 else "less"), pair.alpha_difference
+        beyond = "undefined" if alpha.value is None else f"{change(alpha.value)}, {span(alpha)}"
+        return (
+            f"{b} shows {more} agreement than {a} ({figures}), but its labels are used in other shares, and nothing "
+            f"shows that people agree {'better' if gap.value > 0 else 'worse'}: {_shifted(pair)}alpha {beyond}."
+        )
+    return f"{b} agrees {'more' if verdict == 'agrees_more' else 'less'} than {a}: {figures}."
+
+
+def _shifted(pair: Pair) -> str:
+    """The label whose share changed most, in words; empty if the labels are not known."""
+    shares = [_shares(side) for side in (pair.a, pair.b)]
+    labels = {label: shares[1].get(label, 0.0) - shares[0].get(label, 0.0) for label in (*shares[0], *shares[1])}
+    if not labels:
+        return ""
+    label = max(labels, key=lambda each: (abs(labels[each]), each))
+    before, after = (percent(each.get(label, 0.0)) for each in shares)
+    return f"{quoted(label)} went from {before} to {after} of the labels, "
+
+
+def _shares(side: Side) -> dict[str, float]:
+    labels = {} if side.tally is None else side.tally.pairable_labels
+    return {label: size / sum(labels.values()) for label, size in labels.items()}
+
+
+def beside(pair: Pair) -> str:
+    """The interval that does not lead, or why there is none for other annotators; empty if there is nothing to say."""
+    items, others = (pair.difference.intervals.get(name) for name in POPULATIONS)
+    if items is None or items.low is None or pair.verdict == "the_same":
+        return ""
+    if others is None or others.low is None:
+        why = "" if others is None else f": {others.undefined}"
+        if pair.shared_annotators:
+            return f"Other annotators: not known{why}."
+        return f"Different people may explain a difference; whether they do is not known{why}."
+    if pair.difference.interval_for == ITEMS:
+        return f"Other annotators like these: {span(others)}."
+    return f"These annotators, on new items: {span(items)}."
 
 
 def comparison_summary(compared: Compared) -> Group:
     """Sentences first, then the figures of each data set and each difference."""
-    parts: list[RenderableType] = [Text(sentence(pair), style="bold") for pair in compared.pairs]
+    parts: list[RenderableType] = []
+    for pair in compared.pairs:
+        parts += [Text(sentence(pair), style="bold"), *([Text(beside(pair))] if beside(pair) else [])]
     parts += [Text(), _sides(compared.sides), Text(), differences(compared.pairs)]
     for pair in compared.pairs if len(compared.pairs) == 1 else ():
         parts += _class_table(pair)
     for name, group in compared.groups.items():
         parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
-        table = differences(group.pairs, tested=len(compared.groups) * len(group.pairs))
-        parts += [*(Text(sentence(pair)) for pair in group.pairs), table]
+        parts += [*(Text(sentence(pair)) for pair in group.pairs), differences(group.pairs)]
     return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(compared)))
 
 
 def _sides(sides: Sequence[Side]) -> Fitted:
-    shown = bare("", "SPA", "interval", "kappa", "interval")
+    shown = bare("", "SPA", "other annotators", "these annotators", "alpha")
     for side in sides:
-        ends = limits(side.spa.low, side.spa.high), limits(side.kappa.low, side.kappa.high)
-        shown.add_row(printable(side.name), figure(side.spa.value), ends[0], figure(side.kappa.value), ends[1])
+        shown.add_row(printable(side.name), figure(side.spa.value), *both(side.spa), figure(side.alpha.value))
     return shown
 
 
-def differences(pairs: Sequence[Pair], tested: int | None = None) -> Fitted:
-    """One line per pair: SPA, kappa, shared items; ``tested`` is how many differences Holm's correction covers."""
-    several = (len(pairs) if tested is None else tested) > 1
-    shown = bare("difference", "SPA", "interval", "kappa", "interval", "shared items", "p (Holm)" if several else "p")
+def differences(pairs: Sequence[Pair]) -> Fitted:
+    """SPA and alpha of each pair."""
+    shown = bare("difference", "", "other annotators", "these annotators")
     for pair in pairs:
-        gaps = [words for gap in (pair.difference, pair.kappa_difference) for words in (change(gap.value), span(gap))]
-        shared = "unknown" if pair.shared_items is None else f"{pair.shared_items:,}"
-        p = "–" if pair.p_holm is None else p_value(pair.p_holm).removeprefix("p ").removeprefix("= ")
-        shown.add_row(_names(pair), *gaps, shared, p)
+        shown.add_row(_names(pair), change(pair.difference.value), *both(pair.difference))
+        shown.add_row("  alpha", change(pair.alpha_difference.value), *both(pair.alpha_difference))
     return shown
+
+
+def both(figure: Estimate) -> tuple[str, ...]:
+    """The intervals for other annotators and for these."""
+    others, items = (figure.intervals.get(name) for name in reversed(POPULATIONS))
+    return tuple("–" if each is None or each.low is None else span(each) for each in (others, items))
 
 
 def _class_table(pair: Pair) -> Iterable[RenderableType]:
     """The classes whose agreement differs; nothing if none does."""
-    clear = [gap for gap in pair.classes if gap.difference.is_clear(gap.p_holm)]
+    clear = [gap for gap in pair.classes if gap.is_clear]
     if not clear:
         return
-    yield Text(f"\nClasses that differ, of {len(pair.classes)} (Holm over all of them)")
+    yield Text(f"\nClasses that differ for these annotators, of {len(pair.classes)} (Holm over all of them)")
     shown = bare("class", "agreement", "interval")
     for gap in clear[:MOST_CLASSES]:
         shown.add_row(printable(gap.label), change(gap.difference.value), span(gap.difference))
@@ -177,14 +210,21 @@ def _class_table(pair: Pair) -> Iterable[RenderableType]:
 
 def _notes(compared: Compared) -> Iterable[str]:
     pair = compared.pairs[0]
-    covers = COVERS[pair.difference.interval_for]
-    yield f"Intervals: {pair.difference.level:.0%}, for {covers}. Difference: second minus first."
+    yield f"Intervals: {pair.difference.level:.0%}, on new items. Difference: second minus first."
+    if len(compared.pairs) > 1:
+        yield f"p: adjusted for all {len(compared.pairs)} differences (Holm)."
+    if compared.groups:
+        yield f"p within groups: adjusted for all {len(compared.groups) * len(compared.pairs)} differences (Holm)."
     if any(pair.shared_items is None for pair in compared.pairs):
         yield UNKNOWN_ITEMS
     for pair in compared.pairs:
-        if pair.shared_items:
-            shared = count(pair.shared_items, "shared item")
-            yield f"{_names(pair)}: {shared}, compared item by item."
+        shared = [
+            count(number, what)
+            for number, what in ((pair.shared_items, "item"), (pair.shared_annotators, "annotator"))
+            if number
+        ]
+        if shared:
+            yield f"{_names(pair)}: {' and '.join(shared)} in common, compared one by one."
     for name, having in compared.not_compared.items():
         have = f"{' and '.join(map(printable, having))} {'has' if len(having) == 1 else 'have'}"
         yield f"Not compared: {printable(name) or '(no value)'}, which only {have}."
@@ -204,7 +244,7 @@ def comparison_chart(comparison: Compared) -> Any:
     return to_altair(compared(sides, gaps))
 
 
-def chart_row(name: str, value: float | None, interval: Estimate | Difference | Limits | None) -> dict[str, Any]:
+def chart_row(name: str, value: float | None, interval: Estimate | None) -> dict[str, Any]:
     """A figure or a difference with its interval, as the chart takes it."""
     low, high = (None, None) if interval is None else (interval.low, interval.high)
     row = {"name": name, "value": value, "low": low, "high": high}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spagree.estimate import Data, Estimate, Missingness
 from spagree.estimate.breakdown_values import Breakdowns
@@ -12,9 +12,6 @@ from spagree.estimate.checks import checks
 from spagree.estimate.uncertainty import Interval
 from spagree.present.wording import json_escapes
 from spagree.version import __version__
-
-if TYPE_CHECKING:
-    from spagree.estimate.comparison import Difference
 
 FORMAT = 1
 COUNTS = ("items", "annotations", "annotators", "classes", "pairable_items", "unpairable_items", "pairable_annotations")
@@ -65,7 +62,7 @@ def _interval(each: Interval) -> dict[str, Any]:
     return {**ends, "undefined": each.undefined} if each.undefined else ends
 
 
-def estimate_document(estimate: Estimate | Difference, **more: Any) -> dict[str, Any]:
+def estimate_document(estimate: Estimate, **more: Any) -> dict[str, Any]:
     """A figure with its interval and more, or why it is undefined."""
     if estimate.value is None:
         return {"value": None, "undefined": estimate.undefined}

@@ -12,14 +12,14 @@ from rich.text import Text
 from spagree.errors import count
 from spagree.estimate import Corrected, Estimate
 from spagree.estimate.breakdown_values import Breakdowns
-from spagree.present.comparison_words import difference_document
+from spagree.present.comparison_words import both, pair_document, sentence
 from spagree.present.document import document, estimate_document
-from spagree.present.fitted import CHART, ENDS, NAME, Fitted, Heading
+from spagree.present.fitted import CHART, NAME, Fitted, Heading
 from spagree.present.terminal import IntervalChart
-from spagree.present.wording import change, figure, interval, p_value, printable, span
+from spagree.present.wording import figure, printable
 
 if TYPE_CHECKING:
-    from spagree.estimate.groups import GroupDifference, Groups
+    from spagree.estimate.groups import Groups
 
 NO_VALUE = "(no value)"
 MOST_DIFFERENCES = 10
@@ -43,7 +43,7 @@ def group_lines(groups: Groups) -> list[GroupLine]:
     """Each group alone, then each pair of groups of annotators."""
     within = "within " if groups.between else ""
     lines = [
-        GroupLine(f"{within}{shown_name(name)}", part.spa, part.data.pairable_items, part.chance["spa_kappa"])
+        GroupLine(f"{within}{shown_name(name)}", part.spa, part.data.pairable_items, part.chance["krippendorff_alpha"])
         for name, part in groups.findings.items()
     ]
     return lines + [
@@ -59,25 +59,18 @@ def differences_in_words(
 
     ``rest`` says where to find those beyond ``most``.
     """
-    differ = [pair for pair in groups.differences if pair.difference.is_clear(pair.p_holm)]
+    differ = [pair for pair in groups.differences if pair.verdict not in ("cannot_tell", "the_same")]
     for pair in differ[:most]:
-        more = "more" if (pair.difference.value or 0) > 0 else "less"
-        yield f"{shown_name(pair.b)} agrees {more} than {shown_name(pair.a)}: {difference_figures(pair)}."
+        yield sentence(pair, shown_name)
     if len(differ) > most:
         yield f"… and {len(differ) - most:,} more differences {rest}"
     if len(groups.differences) == 1 and not differ and groups.differences[0].difference.low is not None:
-        gap = difference_figures(groups.differences[0])
-        yield f"There is not enough data to tell whether the groups differ: {gap}."
+        yield sentence(groups.differences[0], shown_name)
         return
     undecided = count(len(groups.differences) - len(differ), "pair")
     if len(differ) < len(groups.differences):
         others = "other groups" if differ else "groups"
         yield f"There is not enough data to tell whether the {others} differ ({undecided}, Holm over all)."
-
-
-def difference_figures(each: GroupDifference) -> str:
-    """The second minus the first, with its interval and p."""
-    return f"{change(each.difference.value)}, {span(each.difference)} ({p_value(each.p_holm or 0.0)})"
 
 
 def groups_document(groups: Groups) -> dict[str, Any]:
@@ -86,10 +79,7 @@ def groups_document(groups: Groups) -> dict[str, Any]:
         "by": groups.column,
         "groups_of": groups.of,
         "groups": {name: document(Breakdowns(findings)) for name, findings in groups.findings.items()},
-        "differences": [
-            {"a": pair.a, "b": pair.b, "difference": difference_document(pair.difference), "p_holm": pair.p_holm}
-            for pair in groups.differences
-        ],
+        "differences": [{"a": pair.a.name, "b": pair.b.name, **pair_document(pair)} for pair in groups.differences],
         "between": [
             {"a": pair.a, "b": pair.b, **estimate_document(pair.agreement), "items": pair.items}
             for pair in groups.between
@@ -102,10 +92,12 @@ def groups_summary(groups: Groups) -> Group:
     title = Text(f"By {printable(groups.column)} (groups of {groups.of})", style="bold")
     lines = group_lines(groups)
     chart = IntervalChart([line.spa for line in lines if line.spa.value is not None])
-    group = Heading("group", is_right=False, least=NAME)
-    table = Fitted(group, Heading("items"), Heading("agreement"), ENDS, CHART)
+    headings = [Heading(name, is_right=False, least=NAME) for name in ("other annotators", "these annotators")]
+    table = Fitted(
+        Heading("group", is_right=False, least=NAME), Heading("items"), Heading("agreement"), *headings, CHART
+    )
     for name, spa, items, _ in lines:
-        ends = interval(spa) if spa.low is not None else f"none: {spa.undefined}"
-        table.add_row(name, f"{items:,}", figure(spa.value), ends, chart.draw(spa))
+        ends = (f"none: {spa.undefined}", "") if spa.low is None else both(spa)
+        table.add_row(name, f"{items:,}", figure(spa.value), *ends, chart.draw(spa))
     words = [Padding(Text(sentence), (0, 2)) for sentence in differences_in_words(groups)]
     return Group(title, Padding(table, (0, 2)), *words)

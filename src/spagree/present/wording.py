@@ -12,14 +12,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from math import floor, log10
-from typing import TYPE_CHECKING
 
 from spagree.estimate import Estimate
 from spagree.estimate.uncertainty import Interval
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
-
-if TYPE_CHECKING:
-    from spagree.estimate.comparison import Difference
 
 MOST_DIGITS = 6
 NOISE = 1e-12  # a 0 up to rounding error
@@ -93,11 +89,10 @@ def limits(low: float | None, high: float | None, digits: int = 3) -> str:
     return "undefined" if low is None or high is None else f"{figure(low, digits)} to {figure(high, digits)}"
 
 
-def span(difference: Difference | Estimate) -> str:
+def span(difference: Estimate | Interval) -> str:
     """The interval of a difference, with true minus signs.
 
-    >>> from spagree.estimate.comparison import Difference, Limits
-    >>> span(Difference(0.01, 0.95, limits={"items": Limits(0.02, -0.03, 0.05)}))
+    >>> span(Interval(0.02, -0.03, 0.05))
     '−0.030 to 0.050'
     """
     return limits(difference.low, difference.high).replace("-", "−")

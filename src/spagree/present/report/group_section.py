@@ -63,8 +63,8 @@ def _differences(groups: Groups) -> Table:
     ordered = sorted(groups.differences, key=lambda each: 2.0 if each.p_holm is None else each.p_holm)
     rows: list[dict[str, Any]] = [
         {
-            "a": shown_name(each.a),
-            "b": shown_name(each.b),
+            "a": shown_name(each.a.name),
+            "b": shown_name(each.b.name),
             "difference": each.difference.value,
             "low": each.difference.low,
             "high": each.difference.high,
