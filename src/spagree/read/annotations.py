@@ -13,9 +13,6 @@ from spagree.late import nw
 from spagree.understood import Caution, Understood
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from spagree.grouping import Codes
 
 
@@ -41,38 +38,18 @@ class CodedRows:
     lacking: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class HashedRows:
-    """Annotations with an item and a label, no two of them by one annotator on one item: what a score needs of them.
-
-    ``keys`` holds an integer for each annotation, in order: the lowest ``bits`` are the label's place among ``labels``,
-    which are sorted; the others tell items apart. ``annotators`` counts the annotations of each. ``item_names`` and
-    ``lacking`` are as in :class:`CodedRows`; ``label_users`` gives each annotator with each label they used.
-    """
-
-    keys: NDArray[np.uint64]
-    bits: int
-    labels: Sequence[str]
-    annotators: Mapping[str, int] | None
-    item_names: Callable[[int], Collection[str]]
-    label_users: Callable[[], Collection[tuple[Any, ...]]]
-    lacking: Mapping[str, int]
-
-
 @dataclass(frozen=True)
 class FewRows:
     """The annotations of a file that is small enough to fetch: counting them here is faster than on an engine.
 
     ``size`` is how many rows there are at most and ``roles`` what their columns hold. ``fetch`` returns them as
-    integers and ``fetch_hashes``, where it is faster, what a score needs; None if that takes an engine. ``load`` puts
-    the same rows on one, for whatever needs more than a score.
+    integers; None if that takes an engine. ``load`` puts the same rows on one, for whatever needs more than a score.
     """
 
     size: int
     roles: tuple[str, ...]
     fetch: Callable[[], CodedRows | None]
     load: Callable[[], nw.LazyFrame[Any]]
-    fetch_hashes: Callable[[], HashedRows | None] | None = None
 
     @cached_property
     def frame(self) -> nw.LazyFrame[Any]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from spagree.read.annotations import (
     Annotations,
     CodedRows,
     FewRows,
-    HashedRows,
     is_missing,
 )
 from spagree.read.files.paths import refuse_changed
@@ -192,12 +191,14 @@ def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
     few = annotations.rows
     if not isinstance(few, FewRows) or policies != Policies(policies.duplicates):
         return None
-    counted = counted_few(few, annotations.left_out)
-    if counted is None:
+    fetched = fetched_few(few)
+    if fetched is None:
         return None
-    tally, codes, item_names, label_users = counted
-    names = partial(item_names, max(1, tally.items // MOST_COMPARED))
-    cautions = _cautions(tally, tally.labels, names, label_users, annotations)
+    codes, rows = fetched
+    lacking = {reason: size for reason, size in rows.lacking.items() if size}
+    tally = tally_of_codes(codes, {**annotations.left_out, **lacking})
+    names = partial(rows.item_names, max(1, tally.items // MOST_COMPARED))
+    cautions = _cautions(tally, tally.labels, names, codes.users_of_own_labels, annotations)
     return Counted(tally, HeldAnnotations(few, codes=codes), cautions + caution_sets(tally.labels))
 
 
@@ -319,40 +320,6 @@ def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
 FEW, MOST = 100_000, 20_000_000  # annotations: a few are coded before polars is imported; more than MOST may not fit
 
 
-class CountedFew(NamedTuple):
-    """The tally of a small file, its codes if they were fetched, and where names come from if they are compared."""
-
-    tally: Tally
-    codes: Coded | None
-    item_names: Callable[[int], Collection[str]]
-    label_users: Callable[[], Collection[tuple[Any, ...]]]
-
-
-def counted_few(few: FewRows, left_out: Mapping[str, int]) -> CountedFew | None:
-    """The usable annotations of a small file, counted by their codes, or by hashes if codes are not needed by default.
-
-    None if it has none, or an annotator labelled an item twice.
-    """
-    if few.fetch_hashes is None or few.size <= FEW:
-        fetched = fetched_few(few)
-        if fetched is None:
-            return None
-        codes, rows = fetched
-        tally = tally_of_codes(codes, {**left_out, **_occurring(rows.lacking)})
-        return CountedFew(tally, codes, rows.item_names, codes.users_of_own_labels)
-    progress.stage("fetching annotations")
-    with explained_faults("duckdb"):
-        hashed = few.fetch_hashes()
-    if hashed is None:
-        return None
-    tally = tally_of_hashes(hashed, {**left_out, **_occurring(hashed.lacking)})
-    return CountedFew(tally, None, hashed.item_names, hashed.label_users)
-
-
-def _occurring(lacking: Mapping[str, int]) -> dict[str, int]:
-    return {reason: size for reason, size in lacking.items() if size}
-
-
 def fetched_few(few: FewRows) -> tuple[Coded, CodedRows] | None:
     """The usable annotations of a small file as codes; None if it has none, or an annotator labelled an item twice."""
     progress.stage("fetching annotations")
@@ -409,14 +376,6 @@ def tally_of_codes(codes: Coded, left_out: Mapping[str, int]) -> Tally:
     per_annotator = np.bincount(codes.annotator[codes.annotator != UNKNOWN], minlength=len(codes.annotators)).tolist()
     annotators = dict(zip(codes.annotators, per_annotator, strict=True)) or None
     return _Votes(codes.labels, *codes.counts).tally(annotators, left_out)
-
-
-def tally_of_hashes(hashed: HashedRows, left_out: Mapping[str, int]) -> Tally:
-    """The same from hashes."""
-    starts = run_starts(hashed.keys)
-    key, low = hashed.keys[starts], (1 << hashed.bits) - 1
-    label, count = (key & low).astype(np.int32), np.diff(starts, append=len(hashed.keys))
-    return _Votes(hashed.labels, key >> hashed.bits, label, count).tally(hashed.annotators, left_out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ import spagree
 from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
-from spagree.read.annotations import HashedRows
 from spagree.read.files import duckdb as store
 from spagree.tally import count as counting
 from spagree.tally import engines, labels
@@ -215,58 +214,23 @@ def test_values_with_one_hash_are_left_to_duckdb(tmp_path: Path, monkeypatch: py
         assert COMPARED == [] and len(calls) == column + 1
 
 
-@pytest.fixture
-def hashed(monkeypatch: pytest.MonkeyPatch) -> list[HashedRows | None]:
-    """What is fetched for a score: hashes, whatever the size of the file."""
-    fetched: list[HashedRows | None] = []
-    fetch = store.hashed_rows
-
-    def noted(*arguments: Any) -> HashedRows | None:
-        fetched.append(fetch(*arguments))
-        return fetched[-1]
-
-    monkeypatch.setattr(store, "hashed_rows", noted)
-    monkeypatch.setattr(counting, "FEW", 0)
-    return fetched
-
-
-def test_larger_tables_are_counted_by_hashes(tmp_path: Path, hashed: list[HashedRows | None]) -> None:
-    path = saved(
-        tmp_path, [*ROWS, ("q4", None, "yes"), ("q4", None, "no"), ("q4", "ann", None), (None, "ann", "maybe")]
-    )
+def test_rows_that_lack_a_value_are_counted_as_left_out(tmp_path: Path) -> None:
+    lacking = [("q4", None, "yes"), ("q4", None, "no"), ("q4", "ann", None), (None, "ann", "maybe")]
+    path = saved(tmp_path, [*ROWS, *lacking])
+    fetched = read(path).rows.fetch()
+    assert len(fetched.codes["item"]) == 7 and fetched.lacking == {"missing_label": 1, "missing_item": 1}
     found, whole = spagree.measure(path), spagree.measure(path, engine="duckdb")
     assert found.to_dict() == whole.to_dict()
-    assert hashed[0] is not None and len(hashed[0].keys) == 7
-    assert hashed[0].lacking == {"missing_label": 1, "missing_item": 1}
     assert_frame_equal(found.annotators(), whole.annotators())
     assert_frame_equal(found.pairs(), whole.pairs())
 
 
 @pytest.mark.parametrize("rows", [[*ROWS, ("q1", "ann", "yes")], [("q1", "ann", None)], [(None, "ann", "yes")]])
-def test_repeats_and_tables_without_annotations_are_left_to_duckdb(
-    rows: list[Any], tmp_path: Path, hashed: list[HashedRows | None]
-) -> None:
+def test_repeats_and_tables_without_annotations_are_left_to_duckdb(rows: list[Any], tmp_path: Path) -> None:
     path = saved(tmp_path, rows, dict.fromkeys(COLUMNS, pl.String))
+    COMPARED.clear()
     assert outcome(path) == outcome(path, engine="duckdb")
-    assert hashed == [None]
-
-
-def test_items_with_one_hash_are_left_to_duckdb(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[HashedRows | None]
-) -> None:
-    path, keys = saved(tmp_path), store._keys
-    monkeypatch.setattr(store, "_keys", lambda rows, labels, bits: keys(rows, labels, bits) & np.uint64(1))
-    assert outcome(path) == outcome(path, engine="duckdb")
-    assert hashed == [None]
-
-
-def test_labels_with_one_hash_are_left_to_duckdb(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[HashedRows | None]
-) -> None:
-    path = saved(tmp_path)
-    monkeypatch.setattr(store, "MOST_LABEL_BITS", 1)
-    assert outcome(path) == outcome(path, engine="duckdb")
-    assert hashed == [None]
+    assert COMPARED == []
 
 
 @pytest.mark.parametrize("classes", [40, 41])

@@ -23,9 +23,9 @@ import numpy as np
 
 from spagree import progress
 from spagree.errors import DataError, FileError
-from spagree.grouping import by_hash, run_starts
+from spagree.grouping import by_hash
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, CodedRows, FewRows, HashedRows, Stamp
+from spagree.read.annotations import ITEM, LABEL, ROW, CodedRows, FewRows, Stamp
 from spagree.read.files import without_pandas
 from spagree.read.files.paths import File, refuse_changed, stamps
 from spagree.read.table import SAMPLE_ROWS, Small, Table, cell, listed, sql_literal, sql_name
@@ -341,7 +341,6 @@ class SmallParquet(Small):
             tuple(places),
             lambda: self._coded(query),
             lambda: finish(self.load(list(places.values()))),
-            lambda: self._hashed(query),
         )
 
     def _coded(self, query: str) -> CodedRows | None:
@@ -350,17 +349,10 @@ class SmallParquet(Small):
         refuse_changed(self.before)
         return rows
 
-    def _hashed(self, query: str) -> HashedRows | None:
-        """What a score needs of the rows with a label and an item."""
-        rows = hashed_rows(self.connection, self.connection.cursor(), query, self.size)
-        refuse_changed(self.before)
-        return rows
-
 
 # Other types have values that are equal but spelled differently, or NaN.
 CODED_KINDS = {"VARCHAR", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 USABLE = f"{ITEM} IS NOT NULL AND {LABEL} IS NOT NULL"
-MOST_LABEL_BITS = 20
 
 
 def coded_rows(relation: DuckDBPyRelation, total: int) -> CodedRows | None:
@@ -420,78 +412,6 @@ def sampled_items(items: DuckDBPyRelation, every: int) -> list[str]:
     if every > 1:
         items = items.filter(f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0")
     return [item for (item,) in items.distinct().fetchall()]
-
-
-def hashed_rows(connection: DuckDBPyConnection, names: DuckDBPyConnection, query: str, total: int) -> HashedRows | None:
-    """What a score needs of the same columns, as a query gives them; the names of items stay in another connection.
-
-    None if no row is usable, an annotator labelled an item twice, or two values have the same hash. duckdb reads a row
-    group on one core, and many files have only one: the items are listed while the hashes are fetched.
-    """
-    from concurrent.futures import ThreadPoolExecutor
-
-    relation = connection.sql(query)
-    by_label = relation.aggregate(f"{LABEL}, hash({LABEL}), count(*)", LABEL).fetchall()
-    pairs = sorted((str(label), value_hash) for label, value_hash, _ in by_label if label is not None)
-    labels = np.array([value_hash for _, value_hash in pairs], np.uint64)
-    bits = next((bits for bits in range(1, MOST_LABEL_BITS) if _differ(labels, bits)), None)
-    if bits is None or not pairs:
-        return None
-    listing = f"CREATE OR REPLACE TEMP TABLE items AS SELECT DISTINCT {ITEM} FROM ({query}) WHERE {USABLE}"
-    with ThreadPoolExecutor(1) as pool:
-        listed = pool.submit(names.execute, listing)
-        keys = _keys(relation.filter(USABLE), labels, bits)
-        listed.result()
-    items = names.table("items")
-    if keys is None or items.count("*").fetchall() != [(len(run_starts(keys >> bits)),)]:
-        return None
-    usable = relation if len(keys) == total else relation.filter(USABLE)  # a filter reads the items again
-    unlabelled = sum(size for label, _, size in by_label if label is None)
-    return HashedRows(
-        keys,
-        bits,
-        [label for label, _ in pairs],
-        _annotator_counts(usable) if ANNOTATOR in relation.columns else None,
-        lambda every: sampled_items(items, every),
-        lambda: usable.project(f"{ANNOTATOR}, {LABEL}").distinct().fetchall(),
-        {"missing_label": unlabelled, "missing_item": total - unlabelled - len(keys)},
-    )
-
-
-def _differ(hashes: NDArray[np.uint64], bits: int) -> bool:
-    """Whether all hashes have different remainders that fit into these bits."""
-    return len(set((hashes % ((1 << bits) - 1)).tolist())) == len(hashes)
-
-
-def _keys(rows: DuckDBPyRelation, labels: NDArray[np.uint64], bits: int) -> NDArray[np.uint64] | None:
-    """The keys of the rows, in order; None if there are none, or an annotator labelled an item twice."""
-    low = (1 << bits) - 1
-    columns = [f"(hash({ITEM}) >> {bits} << {bits}) | (hash({LABEL}) % {low}) AS key"]
-    if ANNOTATOR in rows.columns:
-        columns.append(f"if({ANNOTATOR} IS NULL, 0, hash({ITEM}, {ANNOTATOR}) | 1) AS pair")
-    hashes = rows.project(", ".join(columns)).fetchnumpy()
-    keys: NDArray[np.uint64] = hashes.pop("key")
-    if not len(keys) or _has_repeats(hashes.pop("pair", np.empty(0, np.uint64))):
-        return None
-    place = np.zeros(low, np.uint64)
-    place[(labels % low).astype(np.intp)] = np.arange(len(labels))
-    remainder = keys & low
-    keys ^= remainder
-    keys |= place[remainder.view(np.int64)]
-    keys.sort()
-    return keys
-
-
-def _has_repeats(pairs: NDArray[np.uint64]) -> bool:
-    """Whether two hashes of item and annotator are equal; 0 stands for an unknown annotator."""
-    pairs.sort()
-    return bool(((pairs[1:] == pairs[:-1]) & (pairs[1:] > 0)).any())
-
-
-def _annotator_counts(rows: DuckDBPyRelation) -> dict[str, int] | None:
-    """Annotations of each annotator, by name; None if all are unknown."""
-    counts = rows.aggregate(f"{ANNOTATOR}, count(*)", ANNOTATOR).fetchall()
-    return dict(sorted((str(name), size) for name, size in counts if name is not None)) or None
 
 
 _folders: dict[int, Path] = {}  # by process: a fork must neither share nor remove its parent's folder
