@@ -22,6 +22,7 @@ STUDIES = {  # each module has main(repetitions), which returns the page
     "models": "models_study",
     "naming": "naming_study",
     "pairs": "pairs_study",
+    "watching": "watching_study",
 }
 BENCHMARKS = {
     "billion": "billion",
@@ -33,7 +34,6 @@ BENCHMARKS = {
     "peers": "peers",
     "planning": "planning",
     "scale": "scale",
-    "watching": "watching",
 }
 QUICK = 5
 

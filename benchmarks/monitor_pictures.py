@@ -1,8 +1,8 @@
-"""The pictures of docs/monitor.md: the demo's page when agreement has dropped, on a desktop and on a phone.
+"""The pictures of docs/monitor.md: the demo's page when agreement has fallen, on a desktop and on a phone.
 
     make monitor-pictures            (or: python benchmarks/monitor_pictures.py FOLDER)
 
-The demo's annotations are posted as fast as the server takes them, until the alert is there; needs Chromium.
+The demo's annotations are posted as fast as the server takes them, until the notice is there; needs Chromium.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ FOLLOWS = "document.getElementById('connection').textContent.includes('live')"
 NAMES = {"": "monitor-top.png", "-phone": "monitor-phone.png"}
 
 
-def dropped(client: httpx.Client) -> bool:
-    """Post the demo's annotations until agreement is seen to have dropped."""
+def has_fallen(client: httpx.Client) -> bool:
+    """Post the demo's annotations until agreement is seen to have fallen."""
     rows = [given._asdict() for _, given in replayed()]
     for row in rows:
         del row["source"]
     for start in range(0, len(rows), TOGETHER):
         client.post("/api/v1/annotations", json=rows[start : start + TOGETHER]).raise_for_status()
-        client.get("/api/v1/agreement").raise_for_status()  # measured now
-        if any(alert["code"] == "drop" for alert in client.get("/api/v1/alerts").json()["alerts"]):
+        if client.get("/api/v1/agreement").raise_for_status().json()["live"]["notice"]:
             return True
     return False
 
@@ -60,8 +59,8 @@ def main() -> None:
         started(Path(store) / "demo.sqlite") as server,
         httpx.Client(base_url=server.address, timeout=600) as client,
     ):
-        if not dropped(client):
-            raise SystemExit("the demo ended without the alert; is its drift still found?")
+        if not has_fallen(client):
+            raise SystemExit("the demo ended without the notice; is its drift still found?")
         with sync_playwright() as playwright:
             picture(playwright, server.address, folder)
 

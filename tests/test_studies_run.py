@@ -146,23 +146,6 @@ def test_default_weights(tmp_path: Path) -> None:
     )
 
 
-def test_watching() -> None:
-    study, page = module("watching"), module("watching_page")
-    quiet = study.quiet(0, 1)
-    assert quiet["paused"] == 1.0 and 0 < quiet["fixed_half"] < quiet["half"] < 0.1
-    ran = lambda _, simulated, times: [simulated(seed) for seed in range(times)]  # noqa: E731
-    study.AFTER, study.LENGTHS = 200, (1000,)
-    drops = study._drops(ran, study.EARLY, 0.3, 2)
-    assert drops["drop 500 oracle delay"] <= drops["drop 500 life delay"] <= drops["drop 500 ours delay"]
-    assert {drops[f"drop 500 {law} delay"] for law in study.TOLD} <= {200.0, 1e9} and 0.08 < drops[
-        "batches differ"
-    ] < 0.11
-    assert [study.long_run(law, 1).keys() == {"1000"} for law in study.LAWS] == [True] * 3
-    assert page._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x", "ours", "oracle") == "1.5"
-    rates = page._rate(0.5, 100), page._rate(0.0, 100), page._rate(0.0, 6000)
-    assert rates == ("50.0% ± 5.0%", "none (< 3.0%)", "none (< 0.05%)")
-
-
 def test_the_assumption(monkeypatch: pytest.MonkeyPatch) -> None:
     study = module("assumption_study")
     monkeypatch.setattr(study, "ITEMS", (100,))
@@ -180,3 +163,14 @@ def test_how_many_annotations_the_labels_decide() -> None:
     assert study.until_two_agree(labels, random).tolist() == [2, 3, 4, 5]
     assert study.third_where_two_differ(labels, random).tolist() == [2, 3, 3, 3]
     assert study.five_where_two_differ(labels, random).tolist() == [2, 5, 5, 5]
+
+
+def test_watching(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("watching_study")
+    monkeypatch.setattr(study, "ORDERS", {"random order": 0})
+    monkeypatch.setattr(study, "FALLS", (500,))
+    monkeypatch.setattr(study, "TEAMS", {"few": (300, 6)})
+    parts = {name: list(getattr(study, name)(2)) for name in ("quiet", "falls", "careless")}
+    assert [row["order"] for row in parts["quiet"]] == ["random order", "people join"]
+    assert parts["careless"][0]["found"] == 1.0 and parts["careless"][0]["others"] == 0.0
+    assert "j(j + 1)/0.05" in study.page(parts, 2)

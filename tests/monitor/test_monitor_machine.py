@@ -13,7 +13,7 @@ from serving import batch, given
 
 import spagree
 from examples import examples
-from spagree.estimate.closed_items import closed_items
+from spagree.estimate.watch import closed_items
 from spagree.monitor.alerts import alerts
 from spagree.monitor.events import Annotation, Gone
 from spagree.monitor.hub import Hub

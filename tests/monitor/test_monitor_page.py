@@ -145,7 +145,7 @@ def test_a_project_without_pairs_says_so(tmp_path: Path) -> None:
 
 
 def alert(title: str) -> Alert:
-    return Alert("p", "q", "drop", title, "words", "do")
+    return Alert("p", "q", "below_target", title, "words", "do")
 
 
 def test_the_verdict_names_one_alert_and_counts_several(hub: Hub) -> None:

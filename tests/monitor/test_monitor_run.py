@@ -122,9 +122,9 @@ def test_secrets_come_from_files(tmp_path: Path) -> None:
 
 def test_the_log_is_json() -> None:
     record = logging.LogRecord("x", logging.WARNING, "f", 1, "alert", None, None)
-    record.code = "drop"
+    record.code = "below_target"
     found = json.loads(JsonLines().format(record))
-    assert (found["level"], found["event"], found["code"]) == ("warning", "alert", "drop")
+    assert (found["level"], found["event"], found["code"]) == ("warning", "alert", "below_target")
     try:
         raise ValueError("why")
     except ValueError:
@@ -226,13 +226,13 @@ def test_alerts_are_posted_signed_and_tried_again(monkeypatch: pytest.MonkeyPatc
     with HTTPServer(("127.0.0.1", 0), Receiver) as receiver:
         threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
         notifier = Notifier(f"http://127.0.0.1:{receiver.server_port}/", "shared secret")
-        notifier.send(Alert("p", "q", "drop", "Agreement has dropped", "words", "do", began=1.0))
+        notifier.send(Alert("p", "q", "below_target", "Agreement is below the target", "words", "do", began=1.0))
         wait_for(lambda: len(Receiver.seen) == 2)
         notifier.close()
         receiver.shutdown()
     headers, body = Receiver.seen[1]
     found = Webhook(b"shared secret").verify(body, headers)
-    assert found["type"] == "alert.open" and found["data"]["code"] == "drop" and "secret" not in body
+    assert found["type"] == "alert.open" and found["data"]["code"] == "below_target" and "secret" not in body
     assert Receiver.seen[0][0]["webhook-id"] == headers["webhook-id"]
 
 
@@ -242,7 +242,7 @@ def test_an_address_that_never_answers_is_given_up(
     monkeypatch.setattr(notify, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(logging.getLogger("spagree.monitor"), "propagate", True)
     notifier = Notifier("http://127.0.0.1:9/")
-    notifier.send(Alert("p", "q", "drop", "t", "w", "d"))
+    notifier.send(Alert("p", "q", "below_target", "t", "w", "d"))
     wait_for(lambda: "alert not delivered" in caplog.text)
     notifier.close()
 

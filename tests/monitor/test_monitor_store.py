@@ -193,7 +193,7 @@ def test_marks_and_alerts_are_kept(address: str) -> None:
     store = Store(address)
     store.mark("p", 7.0, "new guidelines")
     store.mark("p", 5.0, "first")
-    alert = {"project": "p", "question": "q", "code": "drop", "subject": "", "began": 1.0, "ended": None}
+    alert = {"project": "p", "question": "q", "code": "below_target", "subject": "", "began": 1.0, "ended": None}
     store.write_alerts([{**alert, "document": "{}"}])
     store.write_alerts([{**alert, "ended": 2.0, "document": "{}"}])
     assert store.marks() == {"p": [(5.0, "first"), (7.0, "new guidelines")]}

@@ -1,28 +1,26 @@
 """Alerts: what was found, the figures behind it and what to do; each has a beginning and an end.
 
-Statistical alerts control their false alarms over a whole phase of a project (from one mark of new guidelines to the
-next), however often people look: if nothing is wrong, an alert of its kind ever opens in at most 5% of phases. For
-``drop`` and ``class_drop`` this is proven for items in random order; for batches it is measured, in projects of certain
-lengths (docs/studies/watching.md). Alerts about people say whose items to look at; different is not wrong.
+Statistical alerts control their false alarms over a whole project or phase of it (from one mark of new guidelines to
+the next), however often people look: if nothing is wrong, an alert of its kind ever opens in at most 5% of them
+(docs/studies/watching.md). That people agree less on the latest items may be a harder batch: it is a notice, no alert.
+Alerts about people say whose items to look at; different is not wrong.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from spagree.errors import count
-from spagree.monitor.live import SURE, Drop, Live
+from spagree.monitor.live import SURE, Live
 from spagree.present.wording import figure, percent, printable
 
-ALPHA = 0.05
 OPEN, ENDED = "open", "ended"
 ENOUGH = 20  # annotations before missing overlap is reported
 LONGEST = 60
-ABOUT_ALL = ("below_target", "drop")
+ABOUT_ALL = ("below_target",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Alert:
 
 def alerts(live: Live) -> list[Alert]:
     """Every alert that should be open now."""
-    return [*_below_target(live), *_drops(live), *_people(live), *_overlap(live), *_assumption(live)]
+    return [*_below_target(live), *_people(live), *_overlap(live), *_assumption(live)]
 
 
 def _alert(live: Live, code: str, title: str, words: str, to_do: str, **more: Any) -> Alert:
@@ -81,48 +79,14 @@ def _below_target(live: Live) -> Iterator[Alert]:
 
 
 def notice(live: Live) -> str:
-    """Where people agree less on the latest items, but a harder batch could explain it: a hint, not an alert."""
-    drop = live.drop
-    if drop is None or drop.in_random_order < math.log(1 / ALPHA) or drop.evidence >= math.log(1 / ALPHA):
+    """Where people agree less on the latest items, though a harder batch could explain it: a hint, not an alert."""
+    fall = live.fall
+    if fall is None or not fall.is_clear:
         return ""
     return (
-        f"{_fell(drop)} on the latest {count(drop.items, 'item')}. It may be a batch of harder items, or people "
-        "changed: look at a few of them. An alert opens if the drop lasts and exceeds the differences between batches."
+        f"From {figure(fall.before, 2)} to {figure(fall.after, 2)} on the latest {count(fall.items, 'item')}. It may "
+        "be a batch of harder items, or people changed: look at a few of them. If the guidelines changed, add a mark."
     )
-
-
-def _drops(live: Live) -> Iterator[Alert]:
-    if live.drop is not None and live.drop.evidence >= math.log(1 / ALPHA):
-        yield _alert(
-            live,
-            "drop",
-            "Agreement has dropped",
-            f"{_fell(live.drop)} on the latest {count(live.drop.items, 'item')}: more than earlier items varied.",
-            "Ask what changed: harder items, new annotators, a habit. If the guidelines changed, add a mark.",
-            figures=_figures(live.drop),
-            link="#course",
-        )
-    limit = math.log(max(1, len(live.class_drops)) / ALPHA)
-    for label, drop in live.class_drops.items():
-        if drop.evidence >= limit:
-            yield _alert(
-                live,
-                "class_drop",
-                f"The class {printable(label, LONGEST)} has lost agreement",
-                f"{_fell(drop)} on the latest {count(drop.items, 'item')} with this class.",
-                "Look at this class's items and at what it is confused with; the guidelines may need an example.",
-                figures=_figures(drop),
-                subject=label,
-                link="#where",
-            )
-
-
-def _fell(drop: Drop) -> str:
-    return f"From {figure(drop.before, 2)} to {figure(drop.after, 2)}"
-
-
-def _figures(drop: Drop) -> dict[str, Any]:
-    return {"before": drop.before, "after": drop.after, "items": drop.items, "log_e_value": drop.evidence}
 
 
 def _people(live: Live) -> Iterator[Alert]:
@@ -134,7 +98,8 @@ def _people(live: Live) -> Iterator[Alert]:
             "annotator_apart",
             f"{printable(name, LONGEST)} answers differently from the others",
             f"On the same {count(int(people.items[code]), 'item')} the others agree with each other "
-            f"{round(100 * apart)} percentage points more often than with {printable(name, LONGEST)}.",
+            f"{round(100 * apart)} percentage points more often than with {printable(name, LONGEST)}. Where all are "
+            "alike, anyone at all is named in at most 5% of projects, however many people join.",
             "Look at these items together. Different is not wrong: the others may be mistaken.",
             figures={
                 "difference": -apart,

@@ -8,11 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spagree.agreement import Agreement
-from spagree.estimate.closed_items import ClosedItems, closed_items
-from spagree.estimate.drops import drop_evidence, steepest_drop
 from spagree.estimate.overlap import Overlap, overlap
-from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
-from spagree.estimate.watching import SafeSequence, safe_sequence
+from spagree.estimate.watch import (
+    ClosedItems,
+    Fall,
+    SafeSequence,
+    WatchedAnnotators,
+    closed_items,
+    fall_of,
+    safe_sequence,
+    watch_annotators,
+)
 from spagree.grouping import Floats
 from spagree.measuring import measure
 from spagree.monitor.ledger import Columns
@@ -23,7 +29,6 @@ FIRST = 2  # annotations that close an item, unless the user says otherwise
 TO_JUDGE_PEOPLE = 3  # annotations per item needed to tell an unusual annotator from a hard item
 MOST_STEPS = 200  # points of the trend
 HOUR = 3600.0
-STAYS, APART = 250, 50  # items for which evidence of a drop counts, and between two looks at it
 SURE = 4.9  # standard errors: less than one in a million by chance, because people look repeatedly
 
 Mark = tuple[float, str]
@@ -61,21 +66,6 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
-    """Evidence that agreement is lower on later items, and the means before and after.
-
-    Evidence is the log of the e-value, the highest of those while the latest 250 items closed: that they agree less
-    than stretches of items differ, and, if items came in random order, less than chance allows.
-    """
-
-    evidence: float
-    in_random_order: float
-    before: float
-    after: float
-    items: int
-
-
-@dataclass(frozen=True, slots=True)
 class Live:
     """Every figure of a project's question at one moment."""
 
@@ -88,8 +78,7 @@ class Live:
     coverage: tuple[int, int, int]
     """Items with one, two, and three or more annotations."""
     per_hour: float
-    drop: Drop | None
-    class_drops: dict[str, Drop]
+    fall: Fall | None
     people: WatchedAnnotators
     overlap: Overlap
     adaptive: tuple[float, float] | None
@@ -122,8 +111,7 @@ def look(
         _trend(sequence, values[since:], columns.time[closed.closed_by][since:]),
         (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (as they are named)
         _per_hour(columns.time),
-        _drop(values[since:]),
-        _class_drops(closed, since, columns.labels),
+        fall_of(values[since:]),
         watch_annotators(judged, len(columns.annotators)),
         _overlap(columns),
         _adaptive(columns, closed if chosen.first == FIRST else None),
@@ -180,33 +168,6 @@ def _per_hour(time: Floats) -> float:
     recent = time[time > latest - HOUR]
     span = min(HOUR, latest - time.min())
     return float(len(recent) * HOUR / span) if span > 0 else 0.0
-
-
-def _drop(values: Floats) -> Drop | None:
-    """How the latest items compare with earlier ones; the change is placed where the mean falls most."""
-    if not len(values):
-        return None
-    turn, last = steepest_drop(values), len(values) // APART * APART
-    before, after = values[:turn], values[turn:]
-    # the evidence now and as each of the latest items closed, so that an alert does not flicker
-    evidence = drop_evidence(values, at=[len(values), *range(last, max(last - STAYS, 0), -APART)])
-    return Drop(
-        float(evidence.batches.max()),
-        float(evidence.random_order.max()),
-        float(before.mean()) if turn else float(after.mean()),
-        float(after.mean()),
-        len(after),
-    )
-
-
-def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict[str, Drop]:
-    drops = {}
-    for code, label in enumerate(labels):
-        rows, values = closed.of_class(code)
-        drop = _drop(values[rows >= since])
-        if drop is not None:
-            drops[label] = drop
-    return drops
 
 
 def _adaptive(columns: Columns, closed: ClosedItems | None) -> tuple[float, float] | None:

@@ -1,19 +1,35 @@
-"""What holds at all times: bounds, annotators apart. Oracles: ville, exact enumeration, simulation."""
+"""What holds at all times: bounds, a fall, annotators apart. Oracles: ville, exact enumeration, simulation."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from fractions import Fraction
+from math import exp, log
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from examples import examples
-from spagree.estimate.closed_items import closed_items
-from spagree.estimate.watched_annotators import e_bh, watch_annotators
-from spagree.estimate.watching import BETS, STAKES, safe_sequence
+from spagree.estimate.watch import (
+    BETS,
+    BLOCK,
+    FALLS,
+    HORIZON,
+    STAKES,
+    STAYS,
+    _evidence_of_a_fall,
+    _scores,
+    closed_items,
+    fall_evidence,
+    fall_of,
+    safe_sequence,
+    steepest_fall,
+    watch_annotators,
+)
 
 
 def coins(share: float, length: int, seed: int = 0) -> np.ndarray:
@@ -186,13 +202,6 @@ def test_closed_items_equal_those_of_a_plain_loop(annotations: list[tuple[int, i
     assert closed.agreement() == pytest.approx([float(each) for each in pairs])
 
 
-def test_a_class_is_watched_on_the_items_that_got_it() -> None:
-    closed = closed_items(*arrive((1, 0, 0), (1, 1, 0), (1, 2, 1), (2, 0, 1), (2, 1, 1), (2, 2, 1)), k=3)
-    rows, values = closed.of_class(0)
-    assert rows.tolist() == [0] and values.tolist() == [0.5]
-    assert closed.of_class(1)[1].tolist() == [0.0, 1.0]
-
-
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_the_difference_from_the_others_has_mean_zero_whatever_the_item(n: int) -> None:
     """Exactly: over all orders of any labels on an item, each place gets 0 in the mean."""
@@ -257,8 +266,143 @@ def test_nobody_is_named_where_all_are_alike() -> None:
     assert named <= 7
 
 
-@given(st.lists(st.floats(-10, 15), max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
-def test_e_bh_is_the_one_of_ville(evidence: list[float], alpha: float) -> None:
-    evalues = pytest.importorskip("ville", reason="ville is not installed").evalues
-    expected = evalues.ebh(np.exp(evidence), alpha) if evidence else np.zeros(0, bool)
-    assert e_bh(np.array(evidence), alpha).tolist() == expected.tolist()
+def growing(seed: int, items: int = 400, people: int = 40, at_once: int = 10) -> tuple[np.ndarray, ...]:
+    """All alike, three on an item; as new people join, the first ones stop."""
+    generator = np.random.default_rng([seed, 5])
+    first = np.arange(items) * (people - at_once) // items
+    who = first[:, None] + np.argsort(generator.random((items, at_once)), axis=1)[:, :3]
+    easy = generator.choice([0.6, 0.9], size=(items, 1))
+    label = np.where(generator.random((items, 3)) < easy, 0, generator.integers(1, 3, (items, 3)))
+    return np.arange(items).repeat(3), who.ravel(), label.ravel()
+
+
+def test_hardly_anybody_is_named_however_many_people_join() -> None:
+    """At any of many looks; a limit of 1/α for everybody would name somebody in far more than 5% of the projects."""
+    named = at_one_limit = 0
+    for seed in range(200):
+        item, who, label = growing(seed)
+        looks = [watch_annotators(closed_items(item[:n], who[:n], label[:n], 3), 40) for n in range(90, 1201, 30)]
+        named += any(found.named.any() for found in looks)
+        at_one_limit += any((found.evidence >= log(20)).any() for found in looks)
+    assert named <= 10 < at_one_limit
+
+
+def test_the_limit_grows_with_the_order_of_arrival() -> None:
+    """The same person, alone in being careless: named if there from the start, later if others came before."""
+    item, who, label = project(1, 600, 10, careless=4)
+
+    def first_named(codes: np.ndarray, careless: int) -> int:
+        for items in range(10, 601, 10):
+            found = watch_annotators(closed_items(item[: 3 * items], codes[: 3 * items], label[: 3 * items], 3), 10)
+            if found.named[careless]:
+                return items
+        return 10**9
+
+    order = list(dict.fromkeys(who.tolist()))
+    found = watch_annotators(closed_items(item, who, label, 3), 10)
+    limit = log((order.index(4) + 1) * (order.index(4) + 2) / 0.05)
+    assert found.named[4] and found.evidence[4] >= limit
+    assert first_named(who, 4) < 600
+    names = np.array([7, 3, 9, 1, 0, 2, 5, 8, 6, 4])  # codes say nothing about who came first
+    assert first_named(names[who], int(names[4])) == first_named(who, 4)
+
+
+# A fall ----------------------------------------------------------------------------------------
+
+LIMIT = log(20)
+
+
+def ranks(means: list[float], drawn: np.ndarray) -> np.ndarray:
+    return norm.sf(_scores(np.array(means), drawn))
+
+
+@pytest.mark.parametrize("drawn", [0.001, 0.5, 0.999])
+def test_over_all_orders_every_sequence_of_ranks_is_equally_frequent(drawn: float) -> None:
+    """So each rank is uniform and independent of those before, whatever the distribution of blocks."""
+    found = Counter(
+        tuple(ranks(list(order), np.full(5, drawn)).round(6)) for order in itertools.permutations([0.1, 0.2, 0.5, 0.7, 1.0])
+    )  # fmt: skip
+    assert len(found) == 120 and set(found.values()) == {1}
+    for place in range(5):
+        shares = Counter(each[place] for each in found)
+        assert sorted(shares) == pytest.approx([(below + drawn) / (place + 1) for below in range(place + 1)], abs=1e-6)
+        assert len(set(shares.values())) == 1
+
+
+def test_ties_share_their_places() -> None:
+    assert ranks([0.5, 0.5, 0.5, 0.2], np.array([0.3, 0.25, 0.5, 0.0])) == pytest.approx(
+        [0.3, 0.5 / 2, 1.5 / 3, 0.0], abs=1e-8
+    )
+
+
+def plain(scores: list[float]) -> float:
+    """The average of all bets as docs/mathematics.md §18 writes it: for each start and each bet, and what is idle."""
+    total = 0.0
+    for start in range(len(scores)):
+        weight = HORIZON / ((HORIZON + start) * (HORIZON + start + 1))
+        for bet in FALLS:
+            total += weight / len(FALLS) * exp(sum(bet * z - bet**2 / 2 for z in scores[start:]))
+    return log(total + HORIZON / (HORIZON + len(scores)))
+
+
+def test_the_evidence_is_the_average_of_bets_that_begin_with_every_block() -> None:
+    scores = np.random.default_rng(4).normal(size=12)
+    expected = [plain(scores[:blocks].tolist()) for blocks in range(13)]
+    assert _evidence_of_a_fall(scores) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_scores_of_blocks_break_ties_from_a_separate_stream() -> None:
+    values = np.random.default_rng(4).choice([0.0, 1 / 3, 1.0], size=12 * BLOCK + 3)
+    means = values[: 12 * BLOCK].reshape(12, BLOCK).mean(1)
+    scores = _scores(means, np.random.default_rng([9, 0x7135]).random(12))
+    assert fall_evidence(values, 9) == pytest.approx(_evidence_of_a_fall(scores))
+
+
+def test_the_weights_of_all_starts_and_the_idle_stake_make_one() -> None:
+    weights = [HORIZON / ((HORIZON + start) * (HORIZON + start + 1)) for start in range(500)]
+    assert sum(weights) + HORIZON / (HORIZON + 500) == pytest.approx(1.0)
+
+
+@given(st.lists(st.sampled_from([0.0, 1 / 3, 1.0]), max_size=180), st.lists(st.sampled_from([0.0, 1.0]), max_size=60))
+@examples(20)
+def test_later_items_change_no_evidence_of_a_fall(past: list[float], future: list[float]) -> None:
+    both, alone = fall_evidence(np.array(past + future)), fall_evidence(np.array(past))
+    assert both[: len(alone)] == pytest.approx(alone)
+
+
+def test_nothing_yet_is_no_evidence() -> None:
+    assert fall_evidence(np.zeros(0)).tolist() == fall_evidence(np.ones(BLOCK - 1)).tolist() == [0.0]
+    assert fall_of(np.zeros(0)) is None
+
+
+def test_no_fall_is_seldom_called_one_in_random_order() -> None:
+    called = sum(fall_evidence(coins(0.8, 800, seed), seed).max() >= LIMIT for seed in range(80))
+    assert called <= 5  # 5% at most, and about 1% as measured
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.9, 0.7), (0.98, 0.85), (0.7, 0.45)])
+def test_a_fall_is_seen(before: float, after: float) -> None:
+    delays = []
+    for seed in range(20):
+        found = fall_evidence(np.concatenate([coins(before, 1000, seed), coins(after, 900, seed + 1000)]), seed)
+        over = np.flatnonzero(found >= LIMIT)
+        delays.append(over[0] * BLOCK - 1000 if len(over) else 900)
+    assert np.median(delays) < 250
+
+
+def test_a_rise_is_no_fall() -> None:
+    assert fall_evidence(np.concatenate([coins(0.6, 300), coins(0.95, 300, 1)])).max() < LIMIT
+
+
+def test_evidence_of_a_fall_stays_for_some_items() -> None:
+    values = np.concatenate([coins(0.9, 1200), coins(0.5, 300, 1), coins(1.0, 1500, 2)])
+    running = fall_evidence(values)
+    last = int(np.flatnonzero(running >= LIMIT)[-1])
+    seen = [fall_of(values[: blocks * BLOCK]) for blocks in (last, last + STAYS, last + STAYS + 1)]
+    assert [found is not None and found.is_clear for found in seen] == [True, True, False]
+
+
+def test_the_steepest_fall_is_where_the_mean_falls_most() -> None:
+    assert steepest_fall(np.array([1.0, 1.0, 1.0, 0.0, 0.0])) == 3
+    assert steepest_fall(np.array([0.0, 1.0, 0.0])) == 2
+    assert steepest_fall(np.array([1.0])) == 0 and steepest_fall(np.zeros(0)) == 0

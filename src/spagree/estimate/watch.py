@@ -1,0 +1,284 @@
+"""What can be said of a running project at any time: bounds, a fall, annotators who differ (docs/mathematics.md §18).
+
+An ordinary 95% interval is right in 95 of 100 projects for someone who looks once. Someone who keeps watching sees it
+exclude the truth at some point in a large share of projects (docs/studies/watching.md). What is here keeps its error
+rate over the whole life of a project, however often people look and whenever they stop.
+
+Values enter once and in a fixed order: an item when it has its first k annotations. Later annotations of an item change
+nothing, so a project that asks more people where the first ones disagree is measured without bias (``--first k``).
+Later changes and deletions change the values, never the rule: the closed items are a function of the annotations that
+count now, in order of arrival.
+
+HRMS is Howard, Ramdas, McAuliffe and Sekhon, Time-uniform Chernoff bounds via nonnegative supermartingales, Probability
+Surveys 17 (2020); WSR is Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, JRSS B 86
+(2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spagree.grouping import AnyInts, Floats, ratio, run_starts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedItems:
+    """One row per closed item, one column per annotation, both in the order of arrival; ``closed_by`` is the index of
+    the annotation that closed the item.
+    """
+
+    item: AnyInts
+    annotator: AnyInts
+    label: AnyInts
+    closed_by: AnyInts
+
+    def agreement(self) -> Floats:
+        """The share of agreeing pairs of each item."""
+        k = self.label.shape[1]
+        shares: Floats = self._with_others().sum(1) / (k * (k - 1))
+        return shares
+
+    def _with_others(self) -> NDArray[np.int64]:
+        """How many others on its item each annotation agrees with; column by column, because there are many items."""
+        matches = np.zeros(self.label.shape, np.int64)
+        for one, other in combinations(range(self.label.shape[1]), 2):
+            equal = self.label[:, one] == self.label[:, other]
+            matches[:, one] += equal
+            matches[:, other] += equal
+        return matches
+
+    def apart(self) -> Floats:
+        """How much more each annotation agrees with the others on its item than they agree with each other.
+
+        See docs/mathematics.md §17.
+
+        d = a/(n − 1) − (A − 2a)/((n − 1)(n − 2)): its mean is 0 for anyone exchangeable with the others on the item,
+        however hard the item. It takes three annotations: with two, item and person cannot be told apart.
+
+        >>> closed_items(*(np.array(each) for each in ([0, 0, 0], [0, 1, 2], [5, 5, 7])), 3).apart()
+        array([[ 0.5,  0.5, -1. ]])
+        """
+        n = self.label.shape[1]
+        with_others = self._with_others()
+        pairs = with_others.sum(1, keepdims=True)
+        differences: Floats = with_others / (n - 1) - (pairs - 2 * with_others) / ((n - 1) * (n - 2))
+        return differences
+
+
+def closed_items(item: AnyInts, annotator: AnyInts, label: AnyInts, k: int) -> ClosedItems:
+    """The items with k annotations or more, by their first k; annotations are given in order of arrival.
+
+    >>> codes = ([7, 8, 7, 8, 7], [0, 0, 1, 1, 2], [1, 1, 1, 0, 0])
+    >>> closed = closed_items(*(np.array(each) for each in codes), 2)
+    >>> closed.item.tolist(), closed.agreement().tolist(), closed.closed_by.tolist()
+    ([7, 8], [1.0, 0.0], [2, 3])
+    """
+    order = np.argsort(item, kind="stable")
+    first = run_starts(item[order])
+    starts = first[np.diff(first, append=len(item)) >= k]
+    places = order[starts[:, None] + np.arange(k)]
+    places = places[np.argsort(places[:, -1], kind="stable")]
+    return ClosedItems(item[places[:, 0]], annotator[places], label[places], places[:, -1])
+
+
+# Bounds ---------------------------------------------------------------------------------------
+
+BETS = np.geomspace(0.005, 2.0, 16)  # λ: the best ones for fifty items to a million
+STAKES = 0.03 + np.exp(-(np.log(BETS / 0.25) ** 2) / 2.9)  # most on those for hundreds and thousands of items
+HALVINGS = 26
+
+
+@dataclass(frozen=True, slots=True)
+class SafeSequence:
+    """After each number of items: the mean of their values, and bounds for its expectation."""
+
+    items: NDArray[np.int64]
+    mean: Floats
+    low: Floats
+    high: Floats
+    level: float
+
+
+def safe_sequence(values: Floats, level: float = 0.95, at: Sequence[int] | None = None) -> SafeSequence:
+    """Bounds that hold after every value simultaneously, for values in [0, 1] in any order (HRMS, sub-Bernoulli
+    processes).
+
+    Let p_i be the expectation of value i given everything before it: for an item, its own probability of agreement,
+    however hard it is and whatever came before. For any λ the product of exp(λx_i)/(1 + p_i(exp(λ) − 1)) shrinks in
+    expectation, because exp(λx) lies below its chord; for values of 0 or 1 it is the capital of a fair bet (WSR,
+    section 4). By Jensen it is at least exp(λΣx_i)/(1 + p(exp(λ) − 1))ⁿ, where p is the mean of the p_i. The average
+    of this over several λ > 0 ever reaches 2/α with probability at most α/2 (Ville), which bounds p from below; with 1
+    − x in place of x, from above. The p_i need not be equal: harder batches and drifts are covered, and the bounds are
+    for the mean of the items so far. ``at`` says after how many values to compute them; by default after each.
+
+    >>> limits = safe_sequence(np.array([1.0, 1.0, 0.0, 1.0] * 100), at=[400])
+    >>> round(float(limits.low[0]), 2), round(float(limits.high[0]), 2)
+    (0.68, 0.81)
+    """
+    items = np.arange(1, len(values) + 1) if at is None else np.asarray(at, dtype=np.int64)
+    total: Floats = values.cumsum()[items - 1] if len(items) else np.zeros(0)
+    high = 1 - _lower(items - total, items, level)
+    return SafeSequence(items, total / items, _lower(total, items, level), high, level)
+
+
+def _lower(total: Floats, items: NDArray[np.int64], level: float) -> Floats:
+    """The largest mean, to 26 bits, at which the average over the bets reaches 2/α, or 0."""
+    rewards = BETS * total[:, None] + np.log(STAKES / STAKES.sum()) - log(2 / (1 - level))
+    low, high = np.zeros(len(items)), total / items
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        gains = rewards - items[:, None] * np.log1p(middle[:, None] * np.expm1(BETS))
+        is_reached = np.exp(np.minimum(gains, 1.0)).sum(axis=1) >= 1  # one gain above 0 is enough: no overflow
+        low, high = np.where(is_reached, middle, low), np.where(is_reached, high, middle)
+    return low
+
+
+# A fall -----------------------------------------------------------------------------------------
+
+BLOCK = 10  # items
+FALLS = (0.27, 0.63)  # falls that are bet on, in standard deviations of a block
+HORIZON = 100.0  # a new bet starts at every block, with stakes spread over about this many blocks
+STAYS = 25  # blocks for which evidence of a fall counts, so that it does not flicker
+TIES = 0x7135  # seed of a separate stream for breaking ties, which no simulated data shares
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """Evidence that people agree less on the latest items, as the log of an e-value, and the means before and after."""
+
+    evidence: float
+    before: float
+    after: float
+    items: int
+    """How many items came after the fall, which is placed where the mean falls most."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether random order hardly explains it: at some time true in at most 5% of projects in such order."""
+        return self.evidence >= log(1 / ALPHA)
+
+
+def fall_of(values: Floats) -> Fall | None:
+    """How the latest items compare with earlier ones; the evidence is the highest of the latest 250 items.
+
+    >>> fallen = fall_of(np.array([1.0, 1.0, 1.0, 0.0] * 200 + [1.0, 0.0] * 100))
+    >>> fallen.is_clear, round(fallen.before, 2), round(fallen.after, 2), fallen.items
+    (True, 0.75, 0.5, 201)
+    """
+    if not len(values):
+        return None
+    turn = steepest_fall(values)
+    before, after = values[:turn], values[turn:]
+    evidence = float(fall_evidence(values)[-STAYS - 1 :].max())
+    return Fall(evidence, float(before.mean() if turn else after.mean()), float(after.mean()), len(after))
+
+
+def fall_evidence(values: Floats, seed: int = 0) -> Floats:
+    """How clearly the latest blocks lie below earlier ones, before the first block and after each: log e-values.
+
+    While blocks are exchangeable, the rank of each among those so far, with ties broken at random, is uniform and
+    independent of the earlier ranks (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2022, chapter
+    8). Its normal score z is then standard normal, and Π exp(λz − λ²/2) has expectation 1. A new bet starts at every
+    block, and all are averaged with weights that sum to 1: in random order, the evidence ever reaches log(1/α) with
+    probability at most α. Items in batches of unequal difficulty are not exchangeable: a harder batch is a fall, too.
+    """
+    blocks = len(values) // BLOCK
+    means: Floats = values[: blocks * BLOCK].reshape(blocks, BLOCK).mean(axis=1)
+    return _evidence_of_a_fall(_scores(means, np.random.default_rng([seed, TIES]).random(blocks)))
+
+
+def steepest_fall(values: Floats) -> int:
+    """The position of the largest fall between the means before and after it, in standard errors (CUSUM)."""
+    n = len(values)
+    if n <= 1:
+        return 0
+    before = np.arange(1, n)
+    fallen = values.cumsum()[:-1] - before * values.mean()
+    return int(np.argmax(fallen / np.sqrt(before * (n - before)))) + 1
+
+
+def _scores(means: Floats, drawn: Floats) -> Floats:
+    """The normal score of each mean among those so far, high for low means; ties are broken by random draws."""
+    from scipy.special import ndtri
+
+    levels, code = np.unique(means.round(9), return_inverse=True)
+    seen: NDArray[np.int32] = np.cumsum(code[:, None] == np.arange(len(levels)), axis=0, dtype=np.int32)
+    t = np.arange(len(means))
+    equal = seen[t, code]
+    below = np.cumsum(seen, axis=1, dtype=np.int32)[t, code] - equal
+    scores: Floats = -ndtri((below + np.maximum(drawn, 1e-9) * equal) / (t + 1))
+    return scores
+
+
+def _evidence_of_a_fall(scores: Floats) -> Floats:
+    """The log of the average over all bets, before the first block and after each."""
+    t = np.arange(len(scores))
+    start = np.log(HORIZON / ((HORIZON + t) * (HORIZON + t + 1)))  # telescoping: the weights sum to 1
+    running: Floats = np.log(HORIZON / (HORIZON + np.arange(len(scores) + 1)))  # what has not yet been bet
+    for bet in FALLS:
+        won = np.cumsum(bet * scores - bet**2 / 2)
+        before = np.concatenate([[0.0], won])[: len(scores)]
+        bets = won + np.logaddexp.accumulate(start - before) if len(scores) else won
+        running[1:] = np.logaddexp(running[1:], bets - log(len(FALLS)))
+    return running
+
+
+# Annotators who differ ---------------------------------------------------------------------------
+
+LARGEST_BET = 1.5  # d never exceeds 1/2, so at most three quarters of the capital are lost at once
+FIRST_BET, WEIGHT = 1.0, 8.0  # the prior bet, and how many items it counts for
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedAnnotators:
+    """For each annotator: log e-value, closed items, mean difference from the others; and who is named."""
+
+    evidence: Floats
+    items: NDArray[np.int64]
+    difference: Floats
+    named: NDArray[np.bool_]
+
+
+def watch_annotators(closed: ClosedItems, annotators: int) -> WatchedAnnotators:
+    """The evidence about each annotator after all closed items, in closing order.
+
+    For each annotator Π(1 − λd), with d of :meth:`ClosedItems.apart` and the bet λ from earlier items alone, is an
+    e-process: its expectation is at most 1 for anyone exchangeable with the others, at any time, so that it ever
+    reaches 1/α with probability at most α (Ville). People join while a project runs, so the j-th to arrive is named at
+    j(j + 1)/α: Σ α/(j(j + 1)) = α, and anyone at all is named in at most 5% of the projects where all are alike,
+    however many join. Being different is not being wrong: it says whose items to look at.
+    """
+    who, difference = closed.annotator.ravel(), closed.apart().ravel()
+    arrival = np.zeros(annotators)  # 0 without a closed item
+    present, first = np.unique(who, return_index=True)
+    arrival[present[np.argsort(first)]] = np.arange(1, len(present) + 1)
+    order = np.argsort(who, kind="stable")
+    who, difference = who[order], difference[order]
+    items = np.bincount(who, minlength=annotators)
+    bets = _bets(difference, items)
+    evidence = np.bincount(who, np.log1p(-bets * difference), annotators).astype(np.float64)
+    total = np.bincount(who, difference, annotators)
+    named = (arrival > 0) & (evidence >= np.log(np.maximum(arrival * (arrival + 1), 1) / ALPHA))
+    return WatchedAnnotators(evidence, items, ratio(total, items, 0.0), named)
+
+
+def _bets(difference: Floats, items: NDArray[np.int64]) -> Floats:
+    """λ = −Σd/Σd² of the earlier differences, clipped to [0, 1.5]; differences are grouped by annotator."""
+    first = np.repeat(np.cumsum(items) - items, items)
+    here = np.arange(len(difference))
+    total = np.concatenate([[0.0], difference.cumsum()])
+    squares = np.concatenate([[0.0], (difference**2).cumsum()])
+    summed, squared = total[here] - total[first], squares[here] - squares[first]
+    bets: Floats = np.clip((FIRST_BET * WEIGHT - summed) / (WEIGHT + squared), 0, LARGEST_BET)
+    return bets
