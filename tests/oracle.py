@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from spagree.estimate import Findings
+from spagree.estimate.uncertainty import ITEMS, E, leading
 from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, count
 from spagree.tally.policies import Policies
@@ -80,6 +83,16 @@ def ends(message: str) -> str:
 def exactly(message: str) -> str:
     """A pattern for exactly these words."""
     return rf"\A{ends(message)}"
+
+
+def over_items(found: Findings) -> Findings:
+    """The same with intervals for these annotators only: what a tally gives, which does not say who annotated."""
+
+    def only(figure: E) -> E:
+        return leading(figure, {ITEMS: figure.intervals[ITEMS]}, ITEMS) if figure.intervals else figure
+
+    schemes, chance = ({name: only(each) for name, each in all_.items()} for all_ in (found.schemes, found.chance))
+    return replace(found, spa=only(found.spa), schemes=schemes, chance=chance, teams=1)
 
 
 def no_zeros(tally: Tally) -> bool:

@@ -92,6 +92,7 @@ def test_mbic_was_annotated_in_groups_of_twenty_sentences(question: str, wider: 
         merged = {group[item] for item in items}
         group = {item: min(merged) if each in merged else each for item, each in group.items()}
     batches = rows.with_columns(pl.col("item").replace_strict(group).alias("batch"))
-    found, plain = spagree.measure(batches, cluster="batch").spa, spagree.measure(rows).spa
+    found = spagree.measure(batches, cluster="batch", interval_for="items").spa
+    plain = spagree.measure(rows, interval_for="items").spa
     assert found.value == plain.value
     assert (found.stderr or 0) / (plain.stderr or 1) == pytest.approx(wider, abs=0.01)

@@ -27,6 +27,7 @@ from spagree.estimate import (
 from spagree.estimate.cautions import REMEDY, near_chance
 from spagree.estimate.cautions import cautions as estimate_cautions
 from spagree.estimate.item_groups import ItemGroups
+from spagree.estimate.uncertainty import Interval, leading
 from spagree.option_names import spelled
 from spagree.tally.count import Counted
 from spagree.tally.items import ItemCounts
@@ -253,7 +254,8 @@ def test_labels_that_are_numbers_are_questioned_from_three_on() -> None:
 
 
 def figure(value: float | None, low: float | None, high: float | None) -> Estimate:
-    return Estimate(value, None if low is None else 0.1, low, high, 0.95, "flat")
+    items = Interval(None if low is None else 0.1, low, high)
+    return leading(Estimate(value, None, None, None, 0.95, "flat"), {"items": items})
 
 
 WIDE_HIGH, WIDE_LOW = figure(0.6, 0.3, 0.9), figure(0.4, 0.1, 0.7)

@@ -1,10 +1,12 @@
-"""Intervals for new annotators: the three variances by leaving out one thing at a time, in exact rationals."""
+"""Intervals for other annotators: every variance by leaving out one thing at a time, in exact rationals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import combinations
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,24 +14,22 @@ import pytest
 from hypothesis import given
 
 import spagree
-from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, without
+from breakdown_oracle import Rows, by_item, item_agreement, rows_of, shared, spa, without
 from examples import examples
 from oracle import exactly
 from spagree.estimate.findings import find
 from spagree.estimate.item_groups import item_groups
-from spagree.estimate.leave_one_out import TOO_FEW
+from spagree.estimate.others import ONE_NEEDED, Others, Spread
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, steadied, wilson
 
 ROWS = [
     (f"q{i}", who, said)
-    for i, labels in enumerate(["xxx", "xxy", "yyy", "xyx", "xx.", ".yx", "x.x", "yyx"])
-    for who, said in zip(("ann", "bob", "cyd"), labels, strict=True)
+    for i, labels in enumerate(["xxx.", "xxy.", "yyyx", ".xyx", "xx.x", ".yxy", "x.x.", "yyxy"])
+    for who, said in zip(("ann", "bob", "cyd", "dan"), labels, strict=True)
     if said != "."
 ]
-
-
-def weight(n: int) -> Fraction:
-    return Fraction(n - 1)
+Weight = Callable[[int], Fraction]
+WEIGHTS: dict[str, Weight] = {"annotations_m1": lambda n: Fraction(n - 1), "edge": lambda n: Fraction(n * (n - 1), 2)}
 
 
 def jackknife(values: Iterable[Fraction]) -> Fraction:
@@ -38,67 +38,167 @@ def jackknife(values: Iterable[Fraction]) -> Fraction:
     return Fraction(len(found) - 1, len(found)) * sum((each - mean) ** 2 for each in found)
 
 
-def by_hand(rows: Rows) -> tuple[float, float, float] | None:
-    """Standard error, equal items and equal annotators; None where SPA does not exist without somebody."""
+def variances(rows: Rows, k: Weight) -> dict[str, Fraction] | None:
+    """Each variance by hand; None where SPA does not exist without somebody."""
     pairable = {item: said for item, said in by_item(rows).items() if len(said) > 1}
     used = [row for row in rows if row[0] in pairable]
     people = sorted({who for _, who, _ in used})
-    rests = [spa(without(used, who), weight) for who in people]
+    rests = [spa(without(used, who), k) for who in people]
     if any(rest is None for rest in rests):
         return None
-    singles = [spa([row for row in used if row != out], weight) for out in used]
-    whole = spa(used, weight) or Fraction()
-    weights = {item: weight(len(said)) for item, said in pairable.items()}
-    total = sum(weights.values(), Fraction())
-    spread = sum((weights[item] * (item_agreement(said) - whole)) ** 2 for item, said in pairable.items())
-    items = Fraction(len(pairable), len(pairable) - 1) * spread / total**2
-    variance = items + jackknife(rest for rest in rests if rest is not None)
-    variance -= jackknife(single for single in singles if single is not None)
-    shared = [sum(who == each for _, each, _ in used) for who in people]
-    equal_items = float(total**2 / sum(each**2 for each in weights.values()))
-    return sqrt(max(items, variance)), equal_items, sum(shared) ** 2 / sum(each**2 for each in shared)
+    whole = spa(used, k) or Fraction()
+    total = sum((k(len(said)) for said in pairable.values()), Fraction())
+    spread = sum((k(len(said)) * (item_agreement(said) - whole)) ** 2 for said in pairable.values())
+    singles = [spa([row for row in used if row != out], k) for out in used]
+    met = [both for one, other in combinations(people, 2) if (both := shared(used, one, other))]
+    apart = sum((len(both) * (share(both) - whole)) ** 2 for both in met)
+    return {
+        "items": Fraction(len(pairable), len(pairable) - 1) * spread / total**2,
+        "annotators": jackknife(rest for rest in rests if rest is not None),
+        "annotations": jackknife(single for single in singles if single is not None),
+        "pairs": Fraction(len(met), max(1, len(met) - 1)) * apart / sum(map(len, met)) ** 2,
+    }
+
+
+def share(said: list[tuple[str, str]]) -> Fraction:
+    return Fraction(sum(one == other for one, other in said), len(said))
+
+
+def equal(sizes: Iterable[Fraction | int]) -> float:
+    found = list(sizes)
+    return float(Fraction(sum(found)) ** 2 / sum(Fraction(each) ** 2 for each in found))
+
+
+def spread_of(rows: Rows, weights: str) -> Spread | None:
+    """What the program finds."""
+    measurement = spagree.measure(rows, weights=weights).measurement
+    others, by_n = measurement.others, measurement.by_n()
+    assert isinstance(others, Others)
+    figure = find(measurement.tally, weights).spa
+    items = float(figure.stderr or 0) ** 2
+    return others.spread(lambda _, units: others.sizes.without(units, by_n), items, 1.0, float(figure))
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@given(rows_of(7, 5, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
+@examples(25)
+def test_every_variance_is_exact(weights: str, rows: Rows) -> None:
+    found, exact = spread_of(rows, weights), variances(rows, WEIGHTS[weights])
+    if exact is None or found is None:
+        assert found is None and exact is None
+        return
+    assert {name: getattr(found, name) for name in exact} == pytest.approx(
+        {name: float(each) for name, each in exact.items()}, rel=1e-11, abs=1e-15
+    )
+    crossed = exact["items"] + exact["annotators"] - exact["annotations"]
+    if found.teams == 0:
+        assert found.variance == pytest.approx(
+            float(max(exact["items"], crossed, exact["pairs"])), rel=1e-11, abs=1e-15
+        )
 
 
 def implied_beyond(rows: Rows) -> float:
     """What the variance over items gains where the agreement implies more than the items show."""
     tally = spagree.tally(rows)
     groups = item_groups(tally)
-    weights = groups.n.astype(float) - 1
     figure = find(tally).spa
-    return steadied(float(figure), figure.stderr or 0.0, groups, weights) ** 2 - (figure.stderr or 0.0) ** 2
+    return steadied(float(figure), figure.stderr or 0.0, groups, groups.n - 1.0) ** 2 - (figure.stderr or 0.0) ** 2
 
 
-@given(rows_of(7, 4, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
-@examples(15)
-def test_the_standard_error_against_leaving_things_out_one_by_one(rows: Rows) -> None:
-    found = spagree.measure(rows, interval_for="annotators").spa
-    by_leaving_out = by_hand(rows)
-    items = spagree.measure(rows).spa
-    assert found.value == items.value
-    if by_leaving_out is None:
-        assert (found.stderr, found.low, found.high, found.undefined) == (None, None, None, TOO_FEW)
+@given(rows_of(6, 4, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
+@examples(25)
+def test_the_interval_is_that_of_the_largest_variance(rows: Rows) -> None:
+    found, exact = spagree.measure(rows).spa, variances(rows, WEIGHTS["annotations_m1"])
+    items, others = found.intervals[ITEMS], found.intervals[ANNOTATORS]
+    busy = {who: sum(each == who for _, each, _ in pairable(rows)) for who in {who for _, who, _ in pairable(rows)}}
+    if len(busy) < 4 or exact is None or others.undefined:
+        assert others.low is None and others.undefined and found.interval_for == ITEMS
+        assert len(busy) < 4 or others.undefined == ONE_NEEDED or "teams" in others.undefined
         return
-    stderr, equal_items, equal_annotators = by_leaving_out
-    assert found.stderr == pytest.approx(stderr, abs=1e-12)
-    freedom = min(equal_items, equal_annotators) - 1
-    error = sqrt(stderr**2 + implied_beyond(rows))
-    low, high = wilson(float(found), error, equal_items, 0.95, freedom)
+    variance = float(max(exact["items"], exact["items"] + exact["annotators"] - exact["annotations"], exact["pairs"]))
+    assert others.stderr == found.stderr == pytest.approx(sqrt(variance), abs=1e-12)
+    equal_items = equal(len(said) - 1 for said in by_item(rows).values() if len(said) > 1)
+    freedom = min(equal_items, equal(busy.values())) - 1
+    low, high = wilson(float(found), sqrt(variance + implied_beyond(rows)), equal_items, 0.95, freedom)
     expected = (min(low, items.low or 0), max(high, items.high or 1))
-    assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
+    assert (found.low, found.high) == (others.low, others.high) == pytest.approx(expected, abs=1e-9)
 
 
-def test_it_is_never_narrower_than_for_items_and_says_what_it_covers() -> None:
+def pairable(rows: Rows) -> Rows:
+    sizes = {item: len(said) for item, said in by_item(rows).items()}
+    return [row for row in rows if sizes[row[0]] > 1]
+
+
+def test_two_schools_of_thought_are_seen_in_who_meets_whom() -> None:
+    """Nobody differs from the others, and yet agreement depends on who meets whom."""
+    rows = [
+        (i, who, "xy"[(i % 2) ^ (school and i % 5 < 2)]) for i in range(80) for who, school in SCHOOLS if met(i, who)
+    ]
+    found = spread_of([(f"q{item}", who, said) for item, who, said in rows], "annotations_m1")
+    assert found is not None
+    assert found.variance == found.pairs > 2 * max(found.items, found.annotators)
+
+
+SCHOOLS = [("a", 0), ("b", 0), ("c", 1), ("d", 1)]
+
+
+def met(item: int, who: str) -> bool:
+    return who in list(combinations("abcd", 2))[item % 6]
+
+
+# Teams that never met ------------------------------------------------------------------------
+
+
+def of_teams(teams: int, items: int = 12) -> list[tuple[str, str, str]]:
+    """Teams of three that share no item; every other team agrees fully."""
+    return [
+        (f"t{team}-{item}", f"t{team}-{who}", "x" if team % 2 or (item + who) % 3 else "y")
+        for team in range(teams)
+        for item in range(items)
+        for who in range(3)
+    ]
+
+
+def test_people_of_teams_that_never_met_are_spoken_of_as_a_team() -> None:
+    found = spagree.measure(of_teams(4))
+    assert found.findings.teams == 4
+    assert "Two random annotators of one team agree on a random item" in str(found)
+    others = found.measurement.others
+    assert isinstance(others, Others)
+    within = [
+        float(spa([row for row in of_teams(4) if row[0].startswith(f"t{team}")], WEIGHTS["edge"]) or 0)
+        for team in range(4)
+    ]
+    mean = sum(within) / 4
+    between = sum((each - mean) ** 2 for each in within) / 3 / 4  # of four teams of equal size
+    assert found.spa.stderr == pytest.approx(sqrt(between))
+    assert found.spa.stderr > 3 * (found.spa.intervals[ITEMS].stderr or 1)
+
+
+@pytest.mark.parametrize(("teams", "word"), [(2, "two"), (3, "three")])
+def test_fewer_than_four_teams_say_nothing_about_others(teams: int, word: str) -> None:
+    others = spagree.measure(of_teams(teams)).spa.intervals[ANNOTATORS]
+    assert others.undefined == f"{word} teams that share no item cannot show how teams differ; that takes four"
+
+
+def test_a_few_strays_do_not_make_a_team_of_everybody_else() -> None:
+    rows = [*of_teams(1, 60), *((f"t0-{item}", "dan", "x") for item in range(60)), ("z", "eve", "x"), ("z", "fay", "y")]
+    found = spagree.measure(rows)
+    assert found.findings.teams == 1 and found.spa.interval_for == ANNOTATORS
+
+
+# What is shown -------------------------------------------------------------------------------
+
+
+def test_it_is_never_narrower_than_for_items() -> None:
     rows = spagree.simulate(items=150, annotators=8, per_item=(2, 3), quality=(0.3, 1.0), seed=4).frame
-    source = rows.select("item", "annotator", "label")
-    plain, wide = (spagree.measure(source, interval_for=each) for each in ("items", "annotators"))
-    for name, narrow in plain.schemes.items():
-        found = wide.schemes[name]
-        assert found.value == narrow.value and (found.stderr or 0) > (narrow.stderr or 1)
-        assert (found.low or 1) < (narrow.low or 0) and (found.high or 0) > (narrow.high or 1)
-        assert (found.interval_for, found.covers) == (ANNOTATORS, "new annotators and new items")
-        assert (narrow.interval_for, narrow.covers) == (ITEMS, "these annotators, new items")
-    assert wide.spa == wide.schemes["annotations_m1"]
-    assert wide.chance == plain.chance and wide.chance["spa_kappa"].interval_for == ITEMS
+    found = spagree.measure(rows.select("item", "annotator", "label"))
+    for figure in (*found.schemes.values(), *found.chance.values()):
+        items, others = figure.intervals[ITEMS], figure.intervals[ANNOTATORS]
+        assert figure.interval_for == ANNOTATORS and (figure.low, figure.high) == (others.low, others.high)
+        assert (others.stderr or 0) > (items.stderr or 1)
+        assert (others.low or 1) < (items.low or 0) and (others.high or 0) > (items.high or 1)
+    assert found.spa == found.schemes["annotations_m1"]
 
 
 def calibration(random: np.random.Generator) -> Rows:
@@ -114,34 +214,23 @@ def calibration(random: np.random.Generator) -> Rows:
 def test_it_is_never_narrower_in_a_calibration_design_either() -> None:
     random = np.random.default_rng(3)
     for _ in range(10):
-        found = spagree.measure(calibration(random)).intervals()
+        found = spagree.measure(calibration(random)).spa.intervals
         items, annotators = found["items"], found["annotators"]
         assert (annotators.low or 1) <= (items.low or 0) and (annotators.high or 0) >= (items.high or 1)
 
 
-def test_the_output_says_so() -> None:
-    found = spagree.measure(ROWS, interval_for="annotators")
-    assert found.to_dict()["spa"]["interval_for"] == "annotators"
-    assert found.to_dict()["spa"]["covers"] == "new annotators and new items"
-    shown = " ".join(str(found).split())
-    assert "95% interval for other annotators 0.057 to 0.977" in shown
-    both = "These annotators: 0.289 to 0.863 on new items. Other annotators like them: 0.057 to 0.977."
-    assert both in shown
-    assert "These intervals cover these annotators, new items." in shown
-    assert "interval for other annotators" in found._repr_html_()
-    plain = spagree.measure(ROWS)
-    assert plain.to_dict()["spa"]["covers"] == "these annotators, new items"
-    assert "interval for other annotators" not in str(plain)
-    assert both in " ".join(str(plain).split())
-
-
 def test_own_weights_and_the_level_are_respected() -> None:
-    own = spagree.measure(ROWS, interval_for="annotators", weights=lambda n: n - 1)
-    named = spagree.measure(ROWS, interval_for="annotators")
+    own = spagree.measure(ROWS, weights=lambda n: n - 1)
+    named = spagree.measure(ROWS)
     assert own.spa.stderr == pytest.approx(named.spa.stderr)
     assert own.spa.weights == "custom" and own.spa.interval_for == ANNOTATORS
-    half = spagree.measure(ROWS, interval_for="annotators", level=0.5).spa
+    half = spagree.measure(ROWS, level=0.5).spa
     assert (half.low or 0) > (named.spa.low or 1) and half.stderr == named.spa.stderr
+
+
+def test_own_weights_must_also_know_items_that_lose_somebody() -> None:
+    found = spagree.measure([row for row in ROWS if row[0] in ("q2", "q7")], weights={4: 1.0}).spa
+    assert found.interval_for == ITEMS and "custom weights" in str(found.intervals[ANNOTATORS].undefined)
 
 
 def test_perfect_agreement_keeps_a_width_that_depends_on_the_number_of_annotators() -> None:
@@ -164,20 +253,13 @@ def test_annotators_without_overlap_and_single_items_change_nothing() -> None:
 def test_nothing_to_generalise_from_keeps_its_reason(rows: Rows) -> None:
     plain, wide = (spagree.measure(rows, interval_for=each).spa for each in ("items", "annotators"))
     assert (wide.value, wide.undefined) == (plain.value, plain.undefined)
-    assert wide.interval_for == ANNOTATORS
-
-
-def test_two_annotators_cannot_speak_for_others() -> None:
-    found = spagree.measure([row for row in ROWS if row[1] != "cyd"], interval_for="annotators")
-    assert found.spa.undefined == TOO_FEW and found.spa.value is not None
-    assert TOO_FEW in " ".join(str(found).split())
 
 
 def test_what_cannot_be_done_is_refused() -> None:
     with pytest.raises(
         spagree.UsageError,
         match=exactly(
-            "unknown value of interval_for=\"anotators\"; did you mean 'annotators'? Known: items, annotators"
+            "unknown value of interval_for=\"anotators\"; did you mean 'annotators'? Known: auto, items, annotators"
         ),
     ):
         spagree.measure(ROWS, interval_for="anotators")
@@ -186,22 +268,24 @@ def test_what_cannot_be_done_is_refused() -> None:
         match=exactly('bootstrap= resamples items only; leave it out with interval_for="annotators"'),
     ):
         spagree.measure(ROWS, interval_for="annotators", bootstrap=200)
-    with pytest.raises(
-        spagree.UsageError, match=exactly("a tally does not say who annotated; measure the annotations themselves")
-    ):
-        spagree.measure(spagree.tally(ROWS), interval_for="annotators")
-    with pytest.raises(
-        spagree.UsageError, match=exactly("the annotators are unknown; name their column with annotator=")
-    ):
-        spagree.measure(np.array([[2, 0], [1, 1]]), format="counts", interval_for="annotators")
-    with pytest.raises(
-        spagree.UsageError,
-        match=exactly(
-            'interval_for="annotators": the annotator of 1 annotation is unknown; leave such annotations out, or '
-            'use interval_for="items"'
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "reason"),
+    [
+        (spagree.tally(ROWS), {}, "a tally does not say who annotated; measure the annotations themselves"),
+        (
+            np.array([[2, 0], [1, 1]]),
+            {"format": "counts"},
+            "the annotators are unknown; name their column with annotator=",
         ),
-    ):
-        spagree.measure([*ROWS, ("q0", None, "x")], interval_for="annotators")
+        ([*ROWS, ("q0", None, "x")], {}, "the annotator of 1 annotation is unknown"),
+    ],
+)
+def test_an_interval_asked_for_that_does_not_exist_says_why(source: Any, options: dict[str, Any], reason: str) -> None:
+    found = spagree.measure(source, interval_for="annotators", **options).spa
+    assert (found.low, found.stderr, found.undefined, found.interval_for) == (None, None, reason, ANNOTATORS)
+    assert found.value is not None and found.intervals[ITEMS].low is not None
 
 
 def test_a_metric_is_respected() -> None:
@@ -232,6 +316,6 @@ def test_coverage_for_new_annotators_is_near_what_it_says() -> None:
                 said = 0 if random.random() < quality[who] else random.integers(0, 3)
                 rows.append((item, int(who), int(said)))
         frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
-        for kind, found in spagree.measure(frame).intervals().items():
+        for kind, found in spagree.measure(frame).spa.intervals.items():
             hits[kind] += (found.low or 0) <= truth <= (found.high or 1)
     assert hits["annotators"] / 60 >= 0.9 > hits["items"] / 60

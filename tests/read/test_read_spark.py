@@ -203,8 +203,10 @@ def test_breakdowns_by_annotator_fetch_only_a_limited_number_of_annotations(
     monkeypatch.setattr(evidence, "MOST_FROM_A_CLUSTER", VOTES.height - 1)
     monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 0)
     again = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
-    with pytest.raises(UsageError, match=f"fetch all {VOTES.height} annotations to this machine"):
+    reason = f"fetch all {VOTES.height} annotations to this machine"
+    with pytest.raises(UsageError, match=reason):
         again.pairs()
+    assert reason in str(again.spa.intervals["annotators"].undefined) and again.spa.interval_for == "items"
     assert spagree.measure(VOTES).pairs().height
 
 

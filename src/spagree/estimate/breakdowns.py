@@ -299,8 +299,11 @@ class Measurement(Evidence):
             return NO_ANNOTATIONS
         if self.tally.annotators is None:
             return spelled(NO_ANNOTATORS)
+        codes = outcome(lambda: self.codes)
+        if isinstance(codes, Absent):
+            return codes.reason
         votes_by_pattern = votes(self.tally, self.metric if self.similar else None)
-        return Others.of(self.codes, votes_by_pattern, self.similarity)
+        return Others.of(codes, votes_by_pattern, self.similarity)
 
     def find(self, bootstrap: Bootstrap | None, *, in_full: bool = False) -> Findings:
         """Everything that is estimated from the tally, and for other annotators where they are known."""
@@ -311,7 +314,7 @@ class Measurement(Evidence):
         """What annotators say about others: above half a million annotations only on request, or ``in_full``."""
         if not in_full and self.interval_for != ANNOTATORS and self.tally.annotations > MOST_FOR_BOTH:
             return spelled(ON_REQUEST.format(most=MOST_FOR_BOTH))
-        return spelled(self.others) if isinstance(self.others, str) else self.others
+        return self.others
 
     def concentration(self) -> Concentration:
         """How few people made half of the annotations."""

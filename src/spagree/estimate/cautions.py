@@ -10,7 +10,7 @@ from spagree.errors import count
 from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
-from spagree.estimate.uncertainty import FEW_ITEMS, Estimate
+from spagree.estimate.uncertainty import FEW_ITEMS, ITEMS, Estimate
 from spagree.estimate.weights import Weights
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
@@ -86,14 +86,25 @@ def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[
 
 def _apart(schemes: Mapping[str, Estimate]) -> tuple[str, str] | None:
     """The lowest and the highest scheme, when each lies outside the other's interval."""
-    defined = {name: estimate for name, estimate in schemes.items() if estimate.low is not None}
-    if not defined:
+    ends = outermost(schemes)
+    if ends is None:
         return None
-    lowest = min(defined, key=lambda name: defined[name].value or 0)
-    highest = max(defined, key=lambda name: defined[name].value or 0)
-    low, high = defined[lowest], defined[highest]
-    outside = (low.high or 0) < float(high) and (high.low or 0) > float(low)
+    (lowest, above), (highest, below) = ends
+    outside = above < float(schemes[highest]) and below > float(schemes[lowest])
     return (lowest, highest) if outside else None
+
+
+def outermost(schemes: Mapping[str, Estimate]) -> tuple[tuple[str, float], tuple[str, float]] | None:
+    """The lowest scheme with its upper limit and the highest with its lower one, None without intervals.
+
+    The limits are those for these annotators: all schemes are about the same people.
+    """
+    limits = {name: estimate.intervals[ITEMS] for name, estimate in schemes.items() if ITEMS in estimate.intervals}
+    known = [name for name, each in limits.items() if each.low is not None]
+    if not known:
+        return None
+    lowest, highest = (end(known, key=lambda name: float(schemes[name])) for end in (min, max))
+    return (lowest, limits[lowest].high or 0.0), (highest, limits[highest].low or 0.0)
 
 
 def has_one_annotator(tally: Tally) -> bool:

@@ -274,7 +274,7 @@ class _Coefficient:
             room, shares = 1 - self.expected, self.rule.shares
             spread = others.spread(self.without, variance, self._informative, self.observed, room=room, shares=shares)
             if spread is not None:
-                wider = self._interval(value, spread.variance, variance, spread.items, spread.annotators)
+                wider = self._interval(value, spread.variance, variance, spread.equal_items, spread.equal_annotators)
                 wider = wider.at_least(items)
         return leading(plain, {ITEMS: items, ANNOTATORS: wider}, interval_for)
 

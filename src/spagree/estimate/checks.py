@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from spagree.estimate.breakdown_values import Absent, Breakdowns
-from spagree.estimate.cautions import LOW_COVERAGE
+from spagree.estimate.cautions import LOW_COVERAGE, outermost
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
@@ -125,13 +125,10 @@ def weights(findings: Findings) -> Check:
     defined = [estimate for estimate in findings.schemes.values() if estimate.value is not None]
     if not defined:
         return Check("weights", CANNOT_TELL, {"lowest": None, "highest": None, "smallest_seen": None})
-    lowest, highest = min(defined, key=float), max(defined, key=float)
-    seen = (
-        None
-        if lowest.high is None or highest.low is None
-        else max(lowest.high - float(lowest), float(highest) - highest.low)
-    )
-    figures = {"lowest": float(lowest), "highest": float(highest), "smallest_seen": seen}
+    lowest, highest = min(map(float, defined)), max(map(float, defined))
+    ends = outermost(findings.schemes)
+    seen = None if ends is None else max(ends[0][1] - lowest, highest - ends[1][1])
+    figures = {"lowest": lowest, "highest": highest, "smallest_seen": seen}
     if any(warning.code == "schemes_diverge" for warning in findings.warnings):
         return Check("weights", PROBLEM, figures)
     equal = len(findings.missingness.by_n) == 1  # every item has the same n, so all weights are equal

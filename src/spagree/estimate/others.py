@@ -38,21 +38,28 @@ Values = Callable[[LabelCounts, Units], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The variance of a figure for other annotators, and how many equal items and annotators it rests on."""
+    """Variances of a figure over items, annotators, single annotations, pairs of annotators, teams that never met."""
 
-    variance: float
     items: float
     annotators: float
+    annotations: float
+    pairs: float
+    teams: float
+    """0 if all are one team; otherwise items and people are nested in teams."""
+    equal_items: float
+    """How many equally weighted items, or teams, would be as informative."""
+    equal_annotators: float
+    """How many equally busy annotators would be as informative."""
 
     @property
-    def stderr(self) -> float:
-        """The standard error."""
-        return sqrt(self.variance)
+    def variance(self) -> float:
+        """For other annotators on other items: never below that over items, pairs or teams."""
+        return max(self.items, self.items + self.annotators - self.annotations, self.pairs, self.teams)
 
     @property
     def freedom(self) -> float:
         """The degrees of freedom: those of items or annotators, whichever are fewer."""
-        return min(self.items, self.annotators) - 1
+        return min(self.equal_items, self.equal_annotators) - 1
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,11 @@ class Others:
         return None
 
     @cached_property
+    def pairable(self) -> LabelCounts:
+        """The patterns of items with two annotations or more."""
+        return self.patterns.pairable()
+
+    @cached_property
     def sizes(self) -> Sizes:
         """Items and agreeing pairs for each number of annotations."""
         return Sizes.of(self.patterns)
@@ -134,21 +146,23 @@ class Others:
 
         ``values`` gives the figure without each unit; ``observed`` is P_o and ``room`` 1 − P_e.
         """
-        if self.teams is not None:  # people of different teams never met: teams take the place of items
-            teams = replace(self.votes, cluster=self.teams)
+        between = 0.0
+        if self.teams is not None:
+            votes = replace(self.votes, cluster=self.teams)
             sizes = np.bincount(self.teams[self.codes.item] + 1)[1:].astype(np.float64)
-            apart = self._units("teams", shares, lambda: jackknife.items(teams, shares=shares))
-            items = max(items, apart.variance(values(teams, apart)) or 0.0)
+            teams = self._units("teams", shares, lambda: jackknife.items(votes, shares=shares))
+            between = teams.variance(values(votes, teams)) or 0.0
             equal_items = min(equal_items, effective_number(sizes))
         people = self._units("people", shares, lambda: jackknife.annotators(self.codes, self.votes, shares=shares))
         without = values(self.votes, people)[self.shared > 0]
         if not np.isfinite(without).all():
             return None
-        single = self._units("single", shares, lambda: jackknife.annotations(self.patterns, shares=shares))
-        noise = single.variance(values(self.patterns, single)) or 0.0
-        crossed = items + total(deviations(without)[1] ** 2) - noise
+        alike = self.patterns if shares else self.pairable
+        single = self._units("single", shares, lambda: jackknife.annotations(alike, shares=shares))
+        noise = single.variance(values(alike, single)) or 0.0
+        differing = total(deviations(without)[1] ** 2)
         met = self.meetings.variance(observed) / room**2 if self.meetings else 0.0
-        return Spread(max(items, crossed, met), equal_items, effective_number(self.shared))
+        return Spread(items, differing, noise, met, between, equal_items, effective_number(self.shared))
 
     def _units(self, kind: str, shares: bool, make: Callable[[], Units]) -> Units:
         """Units serve every scheme and coefficient: made once."""
@@ -170,5 +184,5 @@ def for_others(others: Others, figure: Estimate, by_n: ByN, groups: ItemGroups) 
     if spread is None:
         return Interval(None, None, None, ONE_NEEDED)
     added = steadied(figure.value, items.stderr, groups, weights) ** 2 - items.stderr**2
-    low, high = wilson(figure.value, sqrt(spread.variance + added), spread.items, figure.level, spread.freedom)
-    return Interval(spread.stderr, low, high).at_least(items)
+    low, high = wilson(figure.value, sqrt(spread.variance + added), spread.equal_items, figure.level, spread.freedom)
+    return Interval(sqrt(spread.variance), low, high).at_least(items)
