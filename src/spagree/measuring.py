@@ -223,7 +223,7 @@ class _Estimation(Estimating):
         measurement = self.measurement(counted.tally, ItemTable(counted.held, source))
         findings = self.findings(measurement)
         missing = caution_missing(counted, self.weights, self.similarity())
-        cautions = measurement.cautions(findings.spa.value) + counted.cautions + missing
+        cautions = measurement.cautions() + counted.cautions + missing
         findings = replace(findings, warnings=findings.warnings + cautions)
         return Agreement(findings, measurement, understood, non_default(*reading, self), counted.cautions + missing)
 

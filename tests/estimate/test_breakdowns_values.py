@@ -24,7 +24,6 @@ COMPUTED = {
     "overlap": breakdowns,
     "development": development,
     "plan_for": plan,
-    "peers": breakdowns,
     "coded": evidence,
     "coded_in_python": evidence,
 }  # and the module where it is looked up

@@ -303,7 +303,7 @@ def test_precision_at_its_limits(half: float, state: str) -> None:
     spa = leading(findings.spa, {"items": items, "annotators": others})
     at = precision(Breakdowns(replace(findings, spa=spa)))
     widths = {"half_width": half, "half_width_items": half / 2, "half_width_annotators": half}
-    unknown = dict.fromkeys(("annotators", "busiest", "busiest_share"))
+    unknown = dict.fromkeys(("annotators", "busiest_share", "half", "half_share"))
     assert at == Check("precision", state, {**widths, "items": 4, **unknown})
 
 

@@ -417,15 +417,6 @@ def test_every_engine_gives_the_same_warnings(engine: str) -> None:
     assert spagree.measure(ENGINES[engine](_two_teams())).warnings == wanted
 
 
-@pytest.mark.slow
-@on(*ENGINES, seldom=("modin", "dask", "spark"))
-def test_every_engine_names_who_decides(engine: str) -> None:
-    team = _two_teams().filter(pl.col("annotator").str.starts_with("a"))
-    wanted = spagree.measure(team.rows()).warnings
-    assert [each.message[:4] for each in wanted if each.code == "one_annotator_decides"] == ["'a2'"]
-    assert spagree.measure(ENGINES[engine](team)).warnings == wanted
-
-
 @on("polars lazy", "dask", seldom=("dask",))
 def test_a_check_that_is_skipped_in_large_data_says_so(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 179)

@@ -83,7 +83,7 @@ class Breakdowns:
     development: polars.DataFrame | Absent = NOT_COMPUTED
     plan: polars.DataFrame | Absent = NOT_COMPUTED
     concentration: Concentration | Absent = NOT_COMPUTED
-    """How few people made half of the annotations."""
+    """Who made most of the annotations, and how few people made half."""
     disputed: polars.DataFrame | Absent = NOT_COMPUTED
     """The items that contribute most to all disagreement."""
     answers: polars.DataFrame | Absent = NOT_COMPUTED

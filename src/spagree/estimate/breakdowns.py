@@ -17,11 +17,10 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Action, Breakdowns, or_none, outcome
 from spagree.estimate.chance import NO_PATTERNS
-from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
+from spagree.estimate.concentration import Concentration, concentration
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, scale_of, votes, votes_in_codes, votes_of_items
-from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.others import Others
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
@@ -50,9 +49,9 @@ FEWEST_IN_TEAMS = 3  # annotators: this many or fewer cannot form two teams
 MOST_PEOPLE = 40  # annotators whose pairs a page compares
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
 NOT_CHECKED = (
-    f"above {CHEAP_ANNOTATIONS:,} annotations, teams that share no item and single annotators who decide the number "
-    f"are not looked for, nor above {MOST_ANNOTATIONS:,} labels that only one annotator uses; "
-    "a report (--report FILE), agreement.overlap() and agreement.annotators() show them"
+    f"above {CHEAP_ANNOTATIONS:,} annotations, teams that share no item are not looked for, nor above "
+    f"{MOST_ANNOTATIONS:,} labels that only one annotator uses; a report (--report FILE) and agreement.overlap() "
+    "show them"
 )
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
@@ -280,17 +279,12 @@ class Measurement(Evidence):
 
         return measured(tally, self.weights, self.level, self.metric.over(scale_of(self.tally)))
 
-    def cautions(self, spa: float | None) -> tuple[Caution, ...]:
-        """Warnings about the overlap and about decisive annotators, if they are cheap to compute."""
+    def cautions(self) -> tuple[Caution, ...]:
+        """Warnings about the overlap, if it is cheap to compute."""
         people = len(self.tally.annotators or ())
         if not self.columns or people <= FEWEST_IN_TEAMS or not is_small(self.tally.annotations):
             return ()
-        apart = tuple(overlap_cautions(self.quick_overlap))
-        try:
-            by_n = self.by_n()
-        except UsageError:  # custom weights without an entry for items with one annotation less
-            return apart
-        return (*apart, *decisive_cautions(self.peers, by_n, self.codes.annotators, spa))
+        return tuple(overlap_cautions(self.quick_overlap))
 
     @cached_property
     def others(self) -> Others | str:
@@ -317,7 +311,7 @@ class Measurement(Evidence):
         return self.others
 
     def concentration(self) -> Concentration:
-        """How few people made half of the annotations."""
+        """Who made most of the annotations, and how few people made half."""
         people = concentration(self.tally)
         if people is None:
             raise UsageError(NO_ANNOTATORS)
@@ -344,11 +338,6 @@ class Measurement(Evidence):
     def similarity(self) -> Floats | None:
         """How much two labels agree under the metric; None if only equal labels agree."""
         return None if self.similar is None else self.similar.similarity
-
-    @cached_property
-    def peers(self) -> Peers:
-        """Every annotation beside the others of its item."""
-        return peers(self.codes, self.similarity)
 
     def by_n(self, scheme: str | CustomWeights | None = None) -> ByN:
         """Weights for the numbers of annotations that occur, or would occur without one annotator."""

@@ -62,8 +62,9 @@ def precision(breakdowns: Breakdowns) -> Check:
         "half_width_annotators": others,
         "items": findings.data.pairable_items,
         "annotators": findings.data.annotators,
-        "busiest": None if isinstance(people, Absent) else people.busiest,
         "busiest_share": None if isinstance(people, Absent) else people.share,
+        "half": None if isinstance(people, Absent) else people.half,
+        "half_share": None if isinstance(people, Absent) else people.share_of_half,
     }
     if half is None:
         return Check("precision", PROBLEM, figures)

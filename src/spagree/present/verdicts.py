@@ -8,16 +8,28 @@ from typing import Literal
 
 from spagree.errors import count
 from spagree.estimate import NOMINAL, Findings, checks
-from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.checks import Check
+from spagree.estimate.concentration import Concentration
 from spagree.estimate.overlap import Overlap
 from spagree.present.sentence import band, is_below_chance
-from spagree.present.wording import escape_controls, figure, limits, number, p_value, percent, plus_minus, sentence
+from spagree.present.wording import (
+    escape_controls,
+    figure,
+    limits,
+    number,
+    p_value,
+    percent,
+    plus_minus,
+    quoted,
+    sentence,
+)
 
 State = Literal["ok", "look", "problem"]
 
 ALIKE = 0.03  # between weighting schemes: nobody would decide differently
 FEWEST_NAMED = 4  # annotators: with fewer, half of the annotations is unremarkable
+MUCH_BY_ONE = 0.25  # of the annotations, and at least twice an equal share
 # warnings that a verdict already covers
 COVERED = {
     *("missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats")
@@ -62,7 +74,7 @@ def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
     findings = breakdowns.findings
     by_code = {check.code: check for check in checks.checks(breakdowns)}
     verdicts = [
-        _precision(findings, by_code["precision"]),
+        _precision(breakdowns, by_code["precision"]),
         _coverage(findings, by_code["coverage"]),
         _assumption(findings, by_code["assumption"]),
         _schemes(findings, by_code["weights"]),
@@ -92,8 +104,8 @@ def in_short(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict(next(iter(shown)), "In short", f"{'; '.join(shown.values())}.")
 
 
-def _precision(findings: Findings, check: Check) -> Verdict | None:
-    spa = findings.spa
+def _precision(breakdowns: Breakdowns, check: Check) -> Verdict | None:
+    findings, people, spa = breakdowns.findings, breakdowns.concentration, breakdowns.findings.spa
     if spa.value is None:
         return None
     if spa.low is None or spa.high is None:
@@ -103,16 +115,17 @@ def _precision(findings: Findings, check: Check) -> Verdict | None:
     more = "items" if items is None or items**2 > half**2 / 2 else "annotators"
     rough = "" if state == "ok" else f" That is rough: more {more} would help."
     basis = count(findings.data.pairable_items, "item")
-    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {basis}.{_busiest(check)}"
+    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {basis}.{_busiest(people)}"
     return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {basis}.")
 
 
-def _busiest(check: Check) -> str:
-    """How few people made half of the annotations."""
-    people, busiest, share = (check.figures[name] for name in ("annotators", "busiest", "busiest_share"))
-    if not people or not busiest or not share or people < FEWEST_NAMED:
+def _busiest(people: Concentration | Absent) -> str:
+    """Who made much more than an equal share; otherwise how few people made half of the annotations."""
+    if isinstance(people, Absent) or people.annotators < FEWEST_NAMED:
         return ""
-    return f" {busiest:,} of {people:,} people made {percent(share)} of the annotations."
+    if people.share >= max(MUCH_BY_ONE, 2 / people.annotators):
+        return f" {quoted(people.busiest)} made {percent(people.share)} of the annotations."
+    return f" {people.half:,} of {people.annotators:,} people made {percent(people.share_of_half)} of the annotations."
 
 
 def _coverage(findings: Findings, check: Check) -> Verdict:
