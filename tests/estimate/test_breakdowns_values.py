@@ -153,4 +153,4 @@ def test_a_score_of_much_data_fetches_no_annotations(calls: Counter[str], monkey
     agreement = spagree.measure("example:sparse")
     agreement.to_json()
     assert agreement.spa.interval_for == "items"
-    assert calls["coded"] == calls["coded_in_python"] == calls["peers"] == 0
+    assert calls["coded"] == calls["coded_in_python"] == 0
