@@ -73,9 +73,9 @@ of many new clusters (`benchmarks/generators.py`). {made_by("clusters", repetiti
 {table(wide, columns)}
 
 **What it means.** With clusters SPA's interval covers {min(with_them):.3f} to {max(with_them):.3f} where clusters differ, without them
-{min(spread):.3f} to {max(spread):.3f}. Alpha's covers {min(kappas):.3f} to {max(kappas):.3f} with clusters. The price is a wider interval;
-where clusters do not differ (spread 0) hardly a wider one. A dozen clusters say little: Student's t has one degree of
-freedom less than effective clusters, and below ten spagree warns.
+{min(spread):.3f} to {max(spread):.3f}. Alpha's covers {min(kappas):.3f} to {max(kappas):.3f} with clusters. The interval is wider, by half
+to twice where clusters differ, and by a tenth to a third where they do not: a dozen clusters say little, since Student's t
+has one degree of freedom less than effective clusters. Below ten clusters spagree warns.
 """
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import spagree
 from oracle import over_items
-from spagree.options import Estimating, Reading
+from spagree.options import Estimating, Options, Reading, ReadingOptions
 
 TRIPLES = [("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "yes"), ("q2", "bob", "no"), ("q3", "ann", "no")]
 COLUMNS = {name: [row[place] for row in TRIPLES] for place, name in enumerate(["item", "annotator", "label"])}
@@ -118,19 +118,20 @@ def test_reading_options_are_refused_for_a_tally() -> None:
             spagree.tally(counted, **options)
 
 
+@pytest.mark.parametrize(("types", "records"), [(ReadingOptions, [Reading]), (Options, [Reading, Estimating])])
+def test_the_types_of_keyword_arguments_are_those_of_the_records(types: type, records: list[type]) -> None:
+    declared = {each.name: each.type for record in records for each in fields(record)}
+    assert {name: hint.__forward_arg__ for name, hint in types.__annotations__.items()} == declared
+
+
 @pytest.mark.parametrize("function", [spagree.measure, spagree.measure_all, spagree.tally, spagree.count_items])
-def test_signatures_match_the_records(function: Callable[..., Any]) -> None:
-    counts_only = function in (spagree.tally, spagree.count_items)
-    declared = [each for record in ([Reading] if counts_only else [Reading, Estimating]) for each in fields(record)]
-    source, *shown = inspect.signature(function).parameters.values()
-    assert source.name == "source"
-    assert [(each.name, each.default, each.annotation) for each in shown] == [
-        (each.name, each.default, each.type) for each in declared
-    ]
+def test_a_misspelt_option_is_refused_with_the_nearest(function: Callable[..., Any]) -> None:
+    with pytest.raises(spagree.UsageError, match=rf"unknown option of {function.__name__}\(\) 'lable'.*'label'"):
+        function("example:sparse", lable="verdict")
 
 
-@pytest.mark.parametrize("name", inspect.signature(spagree.measure).parameters)
-def test_the_docstring_explains_every_parameter(name: str) -> None:
+@pytest.mark.parametrize("name", Options.__annotations__)
+def test_the_docstring_explains_every_option(name: str) -> None:
     assert f"\n    {name}: " in inspect.cleandoc(str(spagree.measure.__doc__))
 
 

@@ -76,7 +76,7 @@ def imported(file: Path) -> Iterator[str]:
 
 def test_present_sees_neither_readers_nor_engines() -> None:
     """Values only: of the tally no more than what the reasons for leaving annotations out are called."""
-    closed = ("spagree.read", "spagree.tally", "spagree.counting", "spagree.measuring", "spagree.agreement")
+    closed = ("spagree.read", "spagree.tally", "spagree.measuring", "spagree.agreement")
     wrong = [
         f"{name} imports {other}"
         for name, file in MODULES.items()

@@ -5,8 +5,6 @@ from spagree.assignment import assign as assign
 from spagree.comparing import Comparison as Comparison
 from spagree.comparing import ModelComparison as ModelComparison
 from spagree.comparing import compare as compare
-from spagree.counting import count_items as count_items
-from spagree.counting import tally as tally
 from spagree.errors import ColumnError as ColumnError
 from spagree.errors import DataError as DataError
 from spagree.errors import DuplicateError as DuplicateError
@@ -18,8 +16,10 @@ from spagree.estimate import SCHEMES as SCHEMES
 from spagree.estimate import Estimate as Estimate
 from spagree.estimate import item_variance as item_variance
 from spagree.estimate import weigh as weigh
+from spagree.measuring import count_items as count_items
 from spagree.measuring import measure as measure
 from spagree.measuring import measure_all as measure_all
+from spagree.measuring import tally as tally
 from spagree.read.examples import example as example
 from spagree.simulate import Simulation as Simulation
 from spagree.simulate import simulate as simulate

@@ -1,81 +1,39 @@
-"""measure(): read → tally → estimate in one call."""
+"""measure(), tally() and count_items(): read → count → estimate, in one call each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from spagree.agreement import Agreement
-from spagree.counting import policies, ready, refuse_late, tally_of
-from spagree.errors import SpagreeError, UsageError
-from spagree.estimate import (
-    Bootstrap,
-    Findings,
-    check_level,
-    check_scheme,
-)
+from spagree.errors import SpagreeError, UnknownNameError, UsageError, unknown_name
+from spagree.estimate import Bootstrap, check_level, check_scheme
 from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.findings import caution_missing
 from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, check_interval_for
-from spagree.keywords import keywords
 from spagree.messages import opt
-from spagree.options import Estimating, Reading, non_default, shows, split
+from spagree.options import Estimating, Reading, declared, non_default, split
 from spagree.read import read, read_all
-from spagree.read.annotations import Annotations
+from spagree.read.annotations import LABEL, Annotations
+from spagree.read.layouts import FORMATS
 from spagree.tally.count import Counted, HeldAnnotations, count
-from spagree.tally.items import ItemCounts, ItemTable
+from spagree.tally.items import ItemCounts, ItemTable, item_counts
 from spagree.tally.labels import caution_ids, caution_variants
+from spagree.tally.policies import Policies
+from spagree.tally.saved import is_saved_tally, load_all
 from spagree.tally.tally import Tally
-from spagree.understood import Understood
+from spagree.understood import Caution, Understood
 
 if TYPE_CHECKING:
-    from spagree.options import CustomWeights, DuplicatePolicy, IntervalFor, Similarity
+    from spagree.options import Options, ReadingOptions
+
+DECISIVE = ("missing", "status", "ground_truth", "multi", "empty", "duplicates", "first", "normalize")
 
 
-@keywords
-def measure(
-    source: Any,
-    *,
-    item: str | Sequence[str] | None = None,
-    annotator: str | Sequence[str] | None = None,
-    label: str | Sequence[str] | None = None,
-    time: str | None = None,
-    time_format: str | None = None,
-    text: str | None = None,
-    cluster: str | None = None,
-    by: str | None = None,
-    format: str = "auto",
-    sheet: str | None = None,
-    encoding: str | None = None,
-    header: bool = True,
-    engine: str | None = None,
-    spark_master: str | None = None,
-    query: str | None = None,
-    where: str | Sequence[str] | Mapping[str, Any] = (),
-    exclude_annotator: str | Sequence[str] = (),
-    missing: Sequence[str] = (),
-    separator: str | None = None,
-    normalize: bool = False,
-    duplicates: DuplicatePolicy = "error",
-    first: int | None = None,
-    pseudonymise: bool | str | Path = False,
-    question: str | None = None,
-    status: str | Sequence[str] = (),
-    ground_truth: str = "keep",
-    multi: str = "set",
-    empty: str = "drop",
-    config: Any = None,
-    weights: str | CustomWeights = "annotations_m1",
-    metric: str | Similarity = "nominal",
-    order: Sequence[str] = (),
-    level: float = 0.95,
-    interval_for: IntervalFor = "auto",
-    bootstrap: int | None = None,
-    seed: int = 0,
-) -> Agreement:
+def measure(source: Any, **options: Unpack[Options]) -> Agreement:
     """Measure how much annotators agree.
 
     >>> import spagree
@@ -131,8 +89,6 @@ def measure(
         bootstrap: Intervals from this many resamples of the items instead of Wilson's.
         seed: Seed of the bootstrap.
     """
-    options = dict(locals())  # exactly the parameters: their names are those of the records
-    del options["source"]
     return _measured(source, options)
 
 
@@ -141,24 +97,20 @@ def measure_in_full(source: Any, **options: Any) -> Agreement:
     return _measured(source, options, in_full=True)
 
 
-def _measured(source: Any, options: dict[str, Any], *, in_full: bool = False) -> Agreement:
-    reading, estimating = split(options)
-    estimation, counted = _Estimation(**estimating), ready(source)
-    policies(Reading(**reading))
-    if counted is not None:
-        refuse_late(Reading(**reading))
-        if isinstance(counted, Counted):
-            return estimation.of_counted(counted, None, None)
-        items = None
-        if isinstance(counted, ItemCounts):
-            items = ItemTable(HeldAnnotations(counted.counts(), are_counts=True), None)
-        return estimation.of_tally(tally_of(counted), items)
-    return estimation.agreement(read(source, **reading), Reading(**reading), source, in_full=in_full)
+def _measured(source: Any, options: Mapping[str, Any], *, in_full: bool = False) -> Agreement:
+    reading, how = _chosen("measure", options)
+    counted = ready(source)
+    if counted is None:
+        return _agreement(read(source, **split(options)[0]), reading, how, source, in_full=in_full)
+    refuse_late(reading)
+    if isinstance(counted, Counted):
+        return _of_counted(counted, how, None, None)
+    if isinstance(counted, ItemCounts):
+        return _of_tally(counted.tally(), how, ItemTable(HeldAnnotations(counted.counts(), are_counts=True), None))
+    return _of_tally(counted, how, None)
 
 
-@keywords
-@shows(Reading, Estimating)
-def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
+def measure_all(source: Any, **options: Unpack[Options]) -> dict[str, Agreement]:
     r"""Measure each question in an annotation tool's export; the options are those of :func:`measure`.
 
     >>> import pathlib, spagree
@@ -179,63 +131,161 @@ def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
 
 def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement | SpagreeError]]:
     """Each question with its agreement or the reason it has none; one failure does not stop the others."""
-    chosen, estimating = split(options)
-    estimation, reading = _Estimation(**estimating), Reading(**chosen)
-    policies(reading)
+    reading, how = _chosen("measure_all", options)
     if ready(source) is not None:
         raise UsageError(f"a tally holds one question; measure it without {opt.all_questions}")
-    for question, answers in read_all(source, **chosen).items():
+    for question, answers in read_all(source, **split(options)[0]).items():
         try:
-            yield question, estimation.agreement(answers, reading, source)
+            yield question, _agreement(answers, reading, how, source)
         except SpagreeError as error:
             yield question, error
 
 
-class _Estimation(Estimating):
-    """How findings are made from a tally; checked before anything is read."""
+def _chosen(function: str, options: Mapping[str, Any]) -> tuple[Reading, Estimating]:
+    """The options as records, checked before anything is read; a misspelt name is refused with the nearest."""
+    _refuse_unknown(function, options, [*declared(Reading), *declared(Estimating)])
+    of_reading, of_estimating = split(options)
+    reading, how = Reading(**of_reading), Estimating(**of_estimating)
+    policies(reading)
+    check_interval_for(how.interval_for)
+    if how.interval_for == ANNOTATORS and how.bootstrap is not None:
+        raise UsageError(f"{opt.bootstrap} resamples items only; leave it out with {opt.interval_for('annotators')}")
+    check_scheme(how.weights)
+    check_level(how.level)
+    _resample(how)
+    _metric(how)
+    return reading, how
 
-    __slots__ = ()
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        check_interval_for(self.interval_for)
-        if self.interval_for == ANNOTATORS and self.bootstrap is not None:
-            raise UsageError(
-                f"{opt.bootstrap} resamples items only; leave it out with {opt.interval_for('annotators')}"
-            )
-        check_scheme(self.weights)
-        check_level(self.level)
-        self.resample()
-        self.similarity()
+def _refuse_unknown(function: str, options: Mapping[str, Any], known: list[str]) -> None:
+    for name in options:
+        if name not in known:
+            raise UnknownNameError(str(unknown_name(f"option of {function}()", name, known)))
 
-    def similarity(self) -> Metric:
-        return Metric(self.metric, tuple(self.order))
 
-    def resample(self) -> Bootstrap | None:
-        return Bootstrap(self.bootstrap, self.seed) if self.bootstrap is not None else None
+def _metric(how: Estimating) -> Metric:
+    return Metric(how.metric, tuple(how.order))
 
-    def agreement(self, annotations: Annotations, reading: Reading, source: Any, *, in_full: bool = False) -> Agreement:
-        how = replace(policies(reading), of_sets=self.metric in SET_METRICS)
-        counted = count(annotations, how, in_full=in_full or self.interval_for == ANNOTATORS)
-        return self.of_counted(counted, source, annotations.understood, reading)
 
-    def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *reading: Reading) -> Agreement:
-        measurement = self.measurement(counted.tally, ItemTable(counted.held, source))
-        findings = self.findings(measurement)
-        missing = caution_missing(counted, self.weights, self.similarity())
-        cautions = measurement.cautions() + counted.cautions + missing
-        findings = replace(findings, warnings=findings.warnings + cautions)
-        return Agreement(findings, measurement, understood, non_default(*reading, self), counted.cautions + missing)
+def _resample(how: Estimating) -> Bootstrap | None:
+    return None if how.bootstrap is None else Bootstrap(how.bootstrap, how.seed)
 
-    def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
-        measurement = self.measurement(tally, items)
-        findings = self.findings(measurement)
-        cautions = caution_variants(tally.labels) + caution_ids(tally, tuple)
-        findings = replace(findings, warnings=findings.warnings + cautions)
-        return Agreement(findings, measurement, options=non_default(self), noticed=cautions)
 
-    def findings(self, measurement: Measurement) -> Findings:
-        return measurement.find(self.resample())
+def _agreement(
+    annotations: Annotations, reading: Reading, how: Estimating, source: Any, *, in_full: bool = False
+) -> Agreement:
+    treated = replace(policies(reading), of_sets=how.metric in SET_METRICS)
+    counted = count(annotations, treated, in_full=in_full or how.interval_for == ANNOTATORS)
+    return _of_counted(counted, how, source, annotations.understood, reading)
 
-    def measurement(self, tally: Tally, items: ItemTable | None) -> Measurement:
-        return Measurement(tally, items, self.weights, self.level, self.similarity(), self.interval_for)
+
+def _of_counted(
+    counted: Counted, how: Estimating, source: Any, understood: Understood | None, *reading: Reading
+) -> Agreement:
+    measurement = _measurement(counted.tally, how, ItemTable(counted.held, source))
+    findings = measurement.find(_resample(how))
+    noticed = counted.cautions + caution_missing(counted, how.weights, _metric(how))
+    warnings = findings.warnings + measurement.cautions() + noticed
+    return Agreement(replace(findings, warnings=warnings), measurement, understood, non_default(*reading, how), noticed)
+
+
+def _of_tally(tally: Tally, how: Estimating, items: ItemTable | None) -> Agreement:
+    measurement = _measurement(tally, how, items)
+    findings = measurement.find(_resample(how))
+    noticed = caution_variants(tally.labels) + caution_ids(tally, tuple)
+    findings = replace(findings, warnings=findings.warnings + noticed)
+    return Agreement(findings, measurement, options=non_default(how), noticed=noticed)
+
+
+def _measurement(tally: Tally, how: Estimating, items: ItemTable | None) -> Measurement:
+    return Measurement(tally, items, how.weights, how.level, _metric(how), how.interval_for)
+
+
+# Counts, for merging parts or keeping them ----------------------------------------------------
+
+
+def tally(source: Any, **options: Unpack[ReadingOptions]) -> Tally:
+    """Count annotations into a :class:`Tally`: a few integers that determine every estimate.
+
+    Options are those for reading of :func:`measure`.
+    Tallies of parts merge with ``+`` as long as no item is in two parts (see :func:`count_items`).
+
+    >>> import spagree
+    >>> monday = spagree.tally([("q1", "ann", "yes"), ("q1", "bob", "yes")])
+    >>> tuesday = spagree.tally([("q2", "ann", "yes"), ("q2", "bob", "no")])
+    >>> spagree.measure(monday + tuesday).spa.value
+    0.5
+    """
+    _refuse_unknown("tally", options, list(declared(Reading)))
+    return tally_and_cautions(source, **options)[0]
+
+
+def tally_and_cautions(source: Any, **options: Any) -> tuple[Tally, tuple[Caution, ...]]:
+    """The tally, and what was noticed while reading and counting, which a tally does not keep."""
+    reading, ready_made = Reading(**options), ready(source)
+    if ready_made is not None:
+        refuse_late(reading)
+        if isinstance(ready_made, Counted):
+            ready_made = ready_made.tally
+        return (ready_made.tally() if isinstance(ready_made, ItemCounts) else ready_made), ()
+    annotations = read(source, **options)
+    counted = count(annotations, policies(reading))
+    return replace(counted.tally, counted=_how_counted(reading, annotations)), counted.cautions
+
+
+def count_items(source: Any, **options: Unpack[ReadingOptions]) -> ItemCounts:
+    """Count annotations per item and label: one row each, but the parts may split an item.
+
+    Options are those for reading of :func:`measure`.
+
+    >>> import spagree
+    >>> morning = spagree.count_items([("q1", "ann", "yes")])
+    >>> evening = spagree.count_items([("q1", "bob", "yes"), ("q2", "bob", "no")])
+    >>> spagree.measure(morning + evening).data.pairable_items
+    1
+    """
+    _refuse_unknown("count_items", options, list(declared(Reading)))
+    return item_counts_and_cautions(source, **options)[0]
+
+
+def item_counts_and_cautions(source: Any, **options: Any) -> tuple[ItemCounts, tuple[Caution, ...]]:
+    """The counts per item, and what was noticed while reading and counting."""
+    reading = Reading(**options)
+    if reading.cluster is not None or reading.by is not None:
+        option = opt.cluster if reading.cluster is not None else opt.by
+        raise UsageError(f"{option}: counts of single items keep no clusters or groups; count a tally instead")
+    annotations = read(source, **options)
+    counted = count(annotations, policies(reading))
+    return replace(item_counts(counted), counted=_how_counted(reading, annotations)), counted.cautions
+
+
+def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:
+    """The options that decide which annotations count: saved with the counts, and compared before merging."""
+    decisive = {name: value for name, value in non_default(reading).items() if name in DECISIVE}
+    plain = {name: list(value) if isinstance(value, list | tuple) else value for name, value in decisive.items()}
+    is_export = annotations.understood.format not in FORMATS
+    return {**plain, "question": annotations.understood.columns.get(LABEL)} if is_export else plain
+
+
+def ready(source: Any) -> Tally | ItemCounts | Counted | None:
+    """Counts that already exist: in memory, live, saved, or saved in parts."""
+    if isinstance(source, Tally | ItemCounts | Counted):
+        return source
+    paths = source if isinstance(source, list) else [source]
+    if paths and all(isinstance(path, str | Path) for path in paths):
+        return load_all(paths) if all(map(is_saved_tally, paths)) else None
+    from spagree.tally.live import State
+
+    return source.counted() if isinstance(source, State) else None
+
+
+def refuse_late(reading: Reading) -> None:
+    """Refuse counting options for data that is already counted."""
+    names = [getattr(opt, "no_header" if name == "header" else name) for name in non_default(reading)]
+    if names:
+        raise UsageError(f"{', '.join(names)} has no effect on a tally; give it when counting the annotations")
+
+
+def policies(reading: Reading) -> Policies:
+    """How to treat annotations that could be counted in more than one way."""
+    return Policies(reading.duplicates, reading.first, reading.normalize, reading.separator)

@@ -1,7 +1,7 @@
 """Every option of :func:`spagree.measure`, declared once: how a source is read, and how agreement is estimated.
 
-Python functions, the command line, ``agreement.options`` and error messages all use these records. A new option is
-one line here and one in the signature of :func:`spagree.measure`, which a test compares with the records.
+Python functions, the command line, ``agreement.options`` and error messages all use these records. The types of
+keyword arguments stand below them, for editors and type checkers; a test compares them with the records.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict
 
 DuplicatePolicy = Literal["error", "first", "last", "set", "keep"]
 IntervalFor = Literal["auto", "items", "annotators"]
@@ -179,7 +178,52 @@ class Estimating:
     seed: int = _option(0, STATISTICS, "S", "Seed of the bootstrap.  [default: 0]", Kind.WHOLE)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+class ReadingOptions(TypedDict, total=False):
+    """Keyword arguments for reading."""
+
+    item: str | Sequence[str] | None
+    annotator: str | Sequence[str] | None
+    label: str | Sequence[str] | None
+    time: str | None
+    time_format: str | None
+    text: str | None
+    cluster: str | None
+    by: str | None
+    format: str
+    sheet: str | None
+    encoding: str | None
+    header: bool
+    engine: str | None
+    spark_master: str | None
+    query: str | None
+    where: str | Sequence[str] | Mapping[str, Any]
+    exclude_annotator: str | Sequence[str]
+    missing: Sequence[str]
+    separator: str | None
+    normalize: bool
+    duplicates: DuplicatePolicy
+    first: int | None
+    pseudonymise: bool | str | Path
+    question: str | None
+    status: str | Sequence[str]
+    ground_truth: str
+    multi: str
+    empty: str
+    config: Any
+
+
+class Options(ReadingOptions, total=False):
+    """Keyword arguments of :func:`spagree.measure`."""
+
+    weights: str | CustomWeights
+    metric: str | Similarity
+    order: Sequence[str]
+    level: float
+    interval_for: IntervalFor
+    bootstrap: int | None
+    seed: int
+
+
 Record = type[Reading] | type[Estimating]
 
 
@@ -212,24 +256,6 @@ def non_default(*records: Reading | Estimating) -> dict[str, Any]:
     if "pseudonymise" in chosen and chosen.get("format") == "wide" and "label" in chosen:
         chosen["label"] = True  # the columns are named after the annotators
     return chosen
-
-
-def shows(*records: Record) -> Callable[[F], F]:
-    """Show these records' options in the signature of a function of ``source`` and ``**options``."""
-    source = Parameter("source", Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
-    options = [
-        Parameter(entry.name, Parameter.KEYWORD_ONLY, default=entry.default, annotation=entry.type)
-        for record in records
-        for entry in fields(record)
-    ]
-
-    def show(function: F) -> F:
-        returned = signature(function).return_annotation
-        shown = Signature([source, *options], return_annotation=returned)
-        function.__signature__ = shown  # type: ignore[attr-defined]
-        return function
-
-    return show
 
 
 def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

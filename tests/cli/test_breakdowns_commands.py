@@ -116,8 +116,6 @@ def test_the_score_can_speak_for_new_annotators(run: Run) -> None:
     found = json.loads(run("score", "example:sparse", "--interval-for", "annotators", "--json")[1])["spa"]
     assert found["covers"] == "new annotators and new items"
     assert run("score", "example:sparse", "--interval-for", "people")[0] == 2
-    assert run("score", "example:sparse", "--generalise", "annotators")[1] == out, "the old name"
-    assert "--generalise" not in run("score", "--help")[1]
 
 
 def test_a_table_without_rows_says_why(run: Run, tmp_path: Path) -> None:

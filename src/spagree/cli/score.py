@@ -137,7 +137,7 @@ class _Written:
         agreements = [outcome for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)]
         if self.report and agreements:
             with working("drawing the report"):
-                from spagree.all_questions import report_questions
+                from spagree.agreement import report_questions
 
                 options: dict[str, Any] = {"target": self.target, "since": self.since, "force": self.force}
                 if self.all_questions:

@@ -26,7 +26,7 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     spagree merge part1.json part2.json -o all.json
     spagree score all.json
     """
-    from spagree.counting import item_counts_and_cautions, tally_and_cautions
+    from spagree.measuring import item_counts_and_cautions, tally_and_cautions
     from spagree.tally.saved import save
     from spagree.write import refuse_existing
 

@@ -19,14 +19,13 @@ import numpy as np
 from spagree.agreement import Agreement
 from spagree.comparing.results import ModelComparison
 from spagree.comparing.sides import annotation_rows, as_text, estimating, similarity_of
-from spagree.counting import policies
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
 from spagree.estimate.cautions import is_named_like_a_model
 from spagree.estimate.models import ModelFindings, among_people
 from spagree.estimate.similarity import NOMINAL, SET_METRICS
 from spagree.estimate.uncertainty import AUTO
 from spagree.late import nw
-from spagree.measuring import measure
+from spagree.measuring import measure, policies
 from spagree.options import TOOLS, Reading, declared, split
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL

@@ -1,4 +1,4 @@
-"""The one jackknife: a figure again without each item, cluster, annotator or annotation (docs/mathematics.md §16).
+"""The one jackknife: a figure again without each item, cluster, annotator or annotation (docs/mathematics.md §9).
 
 A figure is Σ k(n)·A/(n(n − 1)) over Σ k(n); a kappa sets that against what would agree by chance. What is left without
 a unit is summed for each number of annotations, in whole numbers, before it is weighted: nothing cancels, however
