@@ -6,6 +6,7 @@ from math import atanh, sqrt, tanh
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from spagree.estimate import find
 from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits
@@ -61,6 +62,14 @@ def test_fishers_z_has_no_limits_where_items_say_the_same() -> None:
     value, stderr = np.array([1.0, 0.2, -1.0, 0.5]), np.array([0.1, 0.0, 0.1, 0.1])
     freedom = np.array([9.0, 9.0, 9.0, 0.0])
     assert np.isnan(fisher_limits(value, stderr, freedom, 0.95)).all()
+
+
+@pytest.mark.parametrize("apart", [0, 1, 2, 5, 20, 100])
+def test_the_limit_of_rare_labels_is_nearly_the_exact_one_sided_one(apart: int) -> None:
+    """χ² at 95%, with 2(d + 1) degrees of freedom: never below it, and at most 2% above."""
+    share = float(-below_chance(apart, 10_000) / (1 - below_chance(apart, 10_000)))
+    exact = chi2.ppf(0.95, 2 * (apart + 1)) / 2 / 10_000
+    assert exact <= share <= 1.02 * exact
 
 
 def test_how_far_below_chance_a_kappa_may_be() -> None:

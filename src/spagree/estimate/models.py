@@ -19,7 +19,7 @@ import numpy as np
 
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.intervals import deviations, effective_number, f_tail, two_sided
+from spagree.estimate.intervals import deviations, effective_number, two_sided
 from spagree.estimate.item_groups import exact_mean, relative_weights, total
 from spagree.estimate.jackknife import Sizes, Units
 from spagree.estimate.label_counts import LabelCounts, add_up, groups_of_votes, votes_in_codes
@@ -274,6 +274,8 @@ class Both:
 
     def classes(self, level: float, weights: str) -> tuple[ClassAgreement, ...]:
         """One entry per class that people gave; annotations of one item are not independent, items are."""
+        from scipy.special import stdtr
+
         votes = self.votes
         used, place = np.unique(votes.label, return_inverse=True)
         items, size = np.bincount(place).astype(np.float64), np.bincount(place, votes.count)
@@ -295,7 +297,7 @@ class Both:
                 paired(gap, between, number, number - 1, level),
             ]
             known = items[row] > 1
-            p.append(f_tail((gap / (ends[2].stderr or inf)) ** 2, 1, number - 1) if known else None)
+            p.append(2 * float(stdtr(number - 1, -abs(gap) / (ends[2].stderr or inf))) if known else None)
             figures = zip((mine, other, gap), ends if known else [unknown] * 3, strict=True)
             first, second, third = (
                 leading(Estimate(value, None, None, None, level, weights), {ITEMS: end}) for value, end in figures
