@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from scipy import stats
 
 import spagree
 from breakdown_oracle import Rows, rows_of
+from command import Run
 from examples import examples
 from spagree.estimate.annotators import FEW_OF_THREE, OTHERS_ALIKE, Visits, _without_two, mean_agreement
 from spagree.estimate.label_counts import votes_in_codes
@@ -202,3 +204,15 @@ def test_nobody_is_named_beside_two_who_copy_from_each_other(people: int, items:
         named += bool(found["stands_out"].any())
         doubted += OTHERS_ALIKE in found["stands_out_undefined"].to_list()
     assert named <= 6 and doubted >= 30
+
+
+def test_the_table_says_beside_whom_two_others_agree_unusually_often(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [(item, who, "x" if who != "cyd" else "y") for item in range(12) for who in ("ann", "bob", "cyd")]
+    says = "less with cyd than with each other, perhaps only because two of them agree unusually often."
+    spagree.measure(rows).report(tmp_path / "page.html")
+    assert says in (tmp_path / "page.html").read_text("utf-8")
+    (tmp_path / "rows.csv").write_text("\n".join(["item,annotator,label", *(",".join(map(str, row)) for row in rows)]))
+    code, out, _ = Run(capsys)("annotators", tmp_path / "rows.csv")
+    assert code == 0 and says in " ".join(out.split())

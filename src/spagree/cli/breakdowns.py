@@ -130,7 +130,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     so hard items do not affect it; it needs three annotations per item. "SPA without" is SPA without the annotator;
     "change" is the difference that makes.
     """
-    from spagree.present.tables import plain_rows
+    from spagree.present.tables import doubtful, plain_rows
     from spagree.present.wording import printable
 
     with working("counting annotations"):
@@ -140,6 +140,8 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
         return
     columns = ("agreement", "interval", "shared", "against_others", "stands_out", "spa_without", "change", "annotator")
     _draw(rows, (*columns, "commonest", "commonest_share"))
+    if doubt := doubtful(rows):
+        tell(doubt)
     blind = [row["annotator"] for row in rows if row["one_label"]]
     if blind:
         tell(f"Used the same label for every item: {', '.join(printable(name) for name in blind)}")

@@ -33,7 +33,7 @@ NO_OVERLAP = "shares no item with anybody"
 ONE_ITEM = "shares only one item, too few to show how items differ"
 ONE_CLUSTER = "all items shared with others are in one cluster: how clusters differ cannot be seen"
 FEW_OF_THREE = f"fewer than {FEW_ITEMS} items with three or more annotations"
-OTHERS_ALIKE = "two of the others agree unusually often: if that does not count, nothing stands out"
+OTHERS_ALIKE = "two of the others agree unusually often"
 
 
 def mean_agreement(annotators: polars.DataFrame) -> float | None:

@@ -94,7 +94,7 @@ def fisher_limits(value: Floats, stderr: Floats, freedom: Floats, level: float) 
 
     >>> low, high = fisher_limits(*(np.array([each]) for each in (0.8, 0.05, 29.0)), 0.95)
     >>> round(float(low[0]), 3), round(float(high[0]), 3)
-    (0.669, 0.883)
+    (0.672, 0.882)
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         known = (stderr > AT_THE_END) & (np.abs(value) < 1 - AT_THE_END)

@@ -152,6 +152,7 @@ def annotations(votes: LabelCounts, *, shares: bool = False) -> Units:
 def annotators(codes: Coded, votes: LabelCounts, *, shares: bool = False) -> Units:
     """Each annotator as a unit, by code; ``votes`` are those of single items. Unknown annotators stay.
 
+    >>> from spagree.estimate.label_counts import votes_in_codes
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
     >>> codes = Coded(ints(0, 0, 0, 1, 1), ints(0, 1, 2, 0, 1), ints(0, 0, 1, 1, 1), ("a", "b", "c"), ("x", "y"))
     >>> votes = votes_in_codes(codes)

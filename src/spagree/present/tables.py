@@ -16,6 +16,7 @@ from spagree.present.wording import change, escape_controls, figure, limits, num
 
 Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth"]
 NOTHING = "–"
+MOST_DOUBTFUL = 5  # names in a sentence
 LONGEST_NAME, LONGEST_WORDS = 60, 240
 MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * if they rest on few items
 
@@ -104,6 +105,24 @@ def chips(label: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     return tuple(printable(option, LONGEST_NAME) for option in sorted(map(str, options))) or ("none",)
+
+
+def doubtful(rows: Iterable[Mapping[str, Any]]) -> str:
+    """With whom the others agree less, though not certainly because of them; empty if there is nobody.
+
+    >>> doubtful([{"annotator": "ann", "stands_out_undefined": "two of the others agree unusually often"}])
+    'The others agree less with ann than with each other, perhaps only because two of them agree unusually often.'
+    """
+    from spagree.estimate.annotators import OTHERS_ALIKE
+
+    names = [printable(row["annotator"]) for row in rows if row["stands_out_undefined"] == OTHERS_ALIKE]
+    listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
+    if not names:
+        return ""
+    return (
+        f"The others agree less with {listed} than with each other, perhaps only because two of them agree unusually "
+        "often."
+    )
 
 
 # Terminal and JSON ---------------------------------------------------------------------------

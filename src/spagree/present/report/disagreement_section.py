@@ -11,7 +11,7 @@ from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.similarity import SCALES
 from spagree.present.charts import agreement as charts
 from spagree.present.report.parts import MOST_ROWS, Figure, Section, Table, absent, drawn, table
-from spagree.present.tables import columns
+from spagree.present.tables import columns, doubtful
 from spagree.present.wording import percent
 
 TELLING = 0.2  # share of the pairs that must have enough items for a chart
@@ -161,6 +161,8 @@ def _table(breakdowns: Breakdowns, name: str, caption: str = "") -> Table:
     is_whole = frame.height <= MOST_ROWS
     note = "" if is_whole else f"The first {MOST_ROWS} of {frame.height:,} {many}."
     lines = frame.head(MOST_ROWS).rows(named=True)
+    if name == "annotators":
+        note = f"{note} {doubtful(lines)}".strip()
     return table(name, caption or usual, lines, chosen, note=note, whole=is_whole, picks=picks)
 
 
