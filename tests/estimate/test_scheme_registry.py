@@ -12,7 +12,7 @@ import spagree
 from oracle import exactly, parse, spa, tally_of
 from spagree.estimate import find, weigh
 from spagree.estimate.weights import REGISTRY, SCHEMES, by_number
-from spagree.studies import tables
+from spagree.studies import experiments
 from spagree.studies.datasets import label_set
 from spagree.studies.rounds import Plan, annotation_curves, annotation_values, is_cached
 
@@ -69,7 +69,7 @@ def test_another_scheme_is_in_the_rounds_of_the_paper(squares: str, tmp_path: Pa
     assert list(REGISTRY).index(squares) == len(expected) - 1
     assert np.allclose(values[:, -1], expected, rtol=1e-12, atol=0)
     curves = annotation_curves(data, Plan(rounds=30, folder=tmp_path))
-    assert tables.sums_under_curve(curves.variance).keys() == REGISTRY.keys()
+    assert experiments.sums_under_curve(curves.variance).keys() == REGISTRY.keys()
 
 
 def test_cached_rounds_of_other_schemes_are_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

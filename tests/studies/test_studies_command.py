@@ -21,8 +21,7 @@ from spagree.present.charts import studies as charts
 from spagree.present.charts.save import save
 from spagree.studies import datasets, experiments, study
 from spagree.studies.datasets import StandIn
-from spagree.studies.experiments import EXPERIMENTS
-from spagree.studies.tables import PUBLISHED
+from spagree.studies.experiments import EXPERIMENTS, PUBLISHED
 
 NAMES = ("weight-curves", "class-curves", "samples", "annotations", "weighting", "unbiasedness")
 SIGNATURES = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import spagree
 from examples import examples
-from spagree.studies import raw
+from spagree.studies import datasets
 from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set, other_sets, paper_sets, read_tidy
 
 OPINION = "Expresses writer’s opinion"
@@ -86,7 +86,7 @@ def answers(frame: pl.DataFrame) -> list[tuple[str, str]]:
 
 def test_mbic(tmp_path: Path) -> None:
     path = write_mbic(tmp_path / "mbic.xlsx")
-    label, factual = raw.mbic([path], "label"), raw.mbic([path], "factual")
+    label, factual = datasets.mbic([path], "label"), datasets.mbic([path], "factual")
     assert answers(label) == [
         ("501", "Biased"),
         ("501", "Biased"),
@@ -100,31 +100,31 @@ def test_mbic(tmp_path: Path) -> None:
 
 def test_mbic_needs_its_sheet_and_its_columns(tmp_path: Path) -> None:
     with pytest.raises(spagree.DataError, match="annotations"):
-        raw.mbic([write_mbic(tmp_path / "other.xlsx", sheet="Sheet1")], "label")
+        datasets.mbic([write_mbic(tmp_path / "other.xlsx", sheet="Sheet1")], "label")
     with pytest.raises(spagree.DataError, match="no column bias; found"):
-        raw.mbic([write_mbic(tmp_path / "mbic.xlsx")], "bias")
+        datasets.mbic([write_mbic(tmp_path / "mbic.xlsx")], "bias")
 
 
 def test_bsmtwe_keeps_ids_of_18_digits(tmp_path: Path) -> None:
     path = write_bsmtwe(tmp_path / "tweets_annotations.csv")
-    assert answers(raw.bsmtwe([path], "trust_vs_disgust")) == [
+    assert answers(datasets.bsmtwe([path], "trust_vs_disgust")) == [
         ("430330391403044864", "DIS"),
         ("430330391403044864", "TRU"),
         ("430330391403044865", "TRU"),
     ]
-    assert raw.bsmtwe([path], "anger_vs_fear")["label"].to_list() == ["dontknow", "ANG", "FEA"]
+    assert datasets.bsmtwe([path], "anger_vs_fear")["label"].to_list() == ["dontknow", "ANG", "FEA"]
     with pytest.raises(spagree.DataError, match="no column love"):
-        raw.bsmtwe([path], "love")
+        datasets.bsmtwe([path], "love")
 
 
 def test_dar_takes_one_label_per_annotator_and_post(tmp_path: Path) -> None:
     path = write_dar(tmp_path / "coarse_discourse_dataset.json")
-    found = raw.dar([path], "main_type", seed=0)
+    found = datasets.dar([path], "main_type", seed=0)
     assert found["item"].to_list() == ["t1", "t1", "t2", "t4"]
     assert found.row(0) == ("t1", "question")
-    drawn = {raw.dar([path], "main_type", seed=seed)["label"][1] for seed in range(40)}
+    drawn = {datasets.dar([path], "main_type", seed=seed)["label"][1] for seed in range(40)}
     assert drawn == {"question", "humor", "other"}
-    assert found.equals(raw.dar([path], "main_type", seed=0))
+    assert found.equals(datasets.dar([path], "main_type", seed=0))
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"title": "no posts"}'])
@@ -132,12 +132,12 @@ def test_dar_says_where_it_is_not_dar(tmp_path: Path, line: str) -> None:
     path = tmp_path / "coarse_discourse.json"
     path.write_text('{"posts": []}\n' + line + "\n")
     with pytest.raises(spagree.DataError, match=r"coarse_discourse\.json:2: not a thread"):
-        raw.dar([path], "main_type")
+        datasets.dar([path], "main_type")
 
 
 def test_fecg_takes_the_row_as_the_item(tmp_path: Path) -> None:
     paths = [write_fecg(tmp_path / f"faceexp-comparison-data-{part}-public.csv") for part in ("test", "train")]
-    found = raw.fecg(paths)
+    found = datasets.fecg(paths)
     assert found["item"].n_unique() == 4
     first = found.filter(pl.col("item") == "faceexp-comparison-data-test-public.csv:1")
     assert first["label"].to_list() == ["1", "1", "3"]
@@ -148,16 +148,16 @@ def test_fecg_says_where_fields_are_missing(tmp_path: Path) -> None:
     path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv")
     path.write_text(path.read_text() + "a,b,c\n")
     with pytest.raises(spagree.DataError, match=r"csv:3: 3 fields"):
-        raw.fecg([path])
+        datasets.fecg([path])
 
 
 def test_fecg_may_end_rows_with_empty_fields(tmp_path: Path) -> None:
     path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv", rows=1)
     path.write_text(path.read_text().strip() + ",,\n")
-    assert raw.fecg([path])["label"].to_list() == ["1", "1", "3"]
+    assert datasets.fecg([path])["label"].to_list() == ["1", "1", "3"]
 
 
-@pytest.mark.parametrize("load", [raw.mbic, raw.bsmtwe, raw.dar, raw.fecg])
+@pytest.mark.parametrize("load", [datasets.mbic, datasets.bsmtwe, datasets.dar, datasets.fecg])
 def test_a_missing_file_is_a_file_error(load: object, tmp_path: Path) -> None:
     with pytest.raises(spagree.FileError, match="no such file"):
         load([tmp_path / "nowhere"], "label")
@@ -250,7 +250,7 @@ def test_a_stand_in_follows_its_seed() -> None:
 
 
 def test_the_sources_are_the_papers_table() -> None:
-    from spagree.studies.tables import PUBLISHED
+    from spagree.studies.experiments import PUBLISHED
 
     assert [f"{key}_{question}" for key, source in SOURCES.items() for question in source.questions] == list(PUBLISHED)
     assert list(PUBLISHED) == list(SIZES)
@@ -265,7 +265,7 @@ def test_tidy_files_are_read_unchanged(tmp_path: Path) -> None:
 def test_mbic_without_the_library_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     with pytest.raises(spagree.MissingExtraError, match=r"spagree\[excel\]"):
-        raw.mbic([write_mbic(tmp_path / "mbic.xlsx")], "label")
+        datasets.mbic([write_mbic(tmp_path / "mbic.xlsx")], "label")
 
 
 NAME = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=6)
@@ -282,7 +282,7 @@ def test_any_fecg_file_is_read_back(rows: list[list[tuple[int, str]]]) -> None:
                 face = ["http://example.org/a.jpg", "0.1", "0.2", "0.3", "0.4"] * 3
                 flat = [str(part) for vote in votes for part in vote]
                 csv.writer(file).writerow([*face, "TWO_CLASS_TRIPLET", *flat])
-        found = raw.fecg([path])
+        found = datasets.fecg([path])
     expected = [(f"{path.name}:{number}", label) for number, votes in enumerate(rows, 1) for _, label in votes]
     assert found.rows() == expected
 
@@ -314,7 +314,7 @@ def test_any_dar_file_gives_one_label_per_annotator_and_post(threads: list[list[
             for posts in threads
         ]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        found = raw.dar([path], "main_type")
+        found = datasets.dar([path], "main_type")
     given = [(post, labels) for posts in threads for post, votes in posts for labels in votes.values()]
     assert found["item"].to_list() == [post for post, _ in given]
     assert all(label in labels for label, (_, labels) in zip(found["label"], given, strict=True))
@@ -330,7 +330,7 @@ def test_any_bsmtwe_file_is_read_back(rows: list[tuple[int, str]]) -> None:
         path = Path(folder) / "tweets_annotations.csv"
         body = "".join(f"{label},{tweet}\n" for tweet, label in rows)
         path.write_text("trust_vs_disgust,tweet_id\n" + body, encoding="utf-8")
-        found = raw.bsmtwe([path], "trust_vs_disgust")
+        found = datasets.bsmtwe([path], "trust_vs_disgust")
     assert found.rows() == [(str(tweet), label) for tweet, label in rows]
 
 

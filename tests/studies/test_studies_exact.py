@@ -1,4 +1,4 @@
-"""What needs no simulation: weight curves, class curves, expectations by enumeration, the tables."""
+"""What needs no simulation: weight curves, class curves, expectations by enumeration, the experiments."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 
 import spagree
-from spagree.studies import curves, tables, unbiased
+from spagree.studies import exact, experiments
 from spagree.studies.rounds import AnnotationCurves
 
 
 def test_inv_var_is_edge_exactly_for_every_number_of_classes() -> None:
-    edge = curves.normalised({n: Fraction(comb(n, 2)) for n in curves.ANNOTATIONS})
-    assert all(curves.inverse_variance([1] * classes) == edge for classes in range(2, 30))
+    edge = exact.normalised({n: Fraction(comb(n, 2)) for n in exact.ANNOTATIONS})
+    assert all(exact.inverse_variance([1] * classes) == edge for classes in range(2, 30))
 
 
 def test_deviations_between_numbers_of_classes_are_zero_and_rounding() -> None:
-    rows = [row for row in curves.weight_curves() if row["classes"]]
+    rows = [row for row in exact.weight_curves() if row["classes"]]
     assert {row["deviation"] for row in rows} == {0.0}
     assert 0 < max(abs(row["deviation_of_sums"]) for row in rows) < 1e-13
 
 
 def test_weight_curves_hold_all_curves_of_the_figure() -> None:
-    rows = curves.weight_curves()
+    rows = exact.weight_curves()
     found = Counter((row["curve"], row["classes"]) for row in rows)
-    expected = [*((name, None) for name in curves.SIMPLE), *(("inv_var", classes) for classes in range(2, 8))]
+    expected = [*((name, None) for name in exact.SIMPLE), *(("inv_var", classes) for classes in range(2, 8))]
     assert dict(found) == dict.fromkeys(expected, 9)
     assert all(row["weight"] == 1 for row in rows if row["annotations"] == 10)
 
@@ -37,19 +37,19 @@ def test_weight_curves_hold_all_curves_of_the_figure() -> None:
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize("n", [2, 3, 6, 10])
 def test_the_papers_sums_are_the_closed_form(n: int, classes: int) -> None:
-    assert curves.paper_variance(n, classes) == pytest.approx(spagree.item_variance(n, [1] * classes), rel=1e-10)
+    assert exact.paper_variance(n, classes) == pytest.approx(spagree.item_variance(n, [1] * classes), rel=1e-10)
 
 
 def test_class_distributions_are_drawn_as_in_the_paper() -> None:
-    drawn = list(curves.class_distributions(5, seed=1))
+    drawn = list(exact.class_distributions(5, seed=1))
     assert [len(p) for p in drawn] == [classes for classes in range(2, 11) for _ in range(5)]
     assert all(sum(p) == pytest.approx(1) for p in drawn)
     assert all(max(p) / min(p) < exp(6) for p in drawn)
-    assert drawn == list(curves.class_distributions(5, seed=1)) != list(curves.class_distributions(5, seed=2))
+    assert drawn == list(exact.class_distributions(5, seed=1)) != list(exact.class_distributions(5, seed=2))
 
 
 def test_class_curves_lie_between_edge_and_annotations() -> None:
-    rows = curves.class_curves(seed=0)
+    rows = exact.class_curves(seed=0)
     assert len(rows) == 9 * 10 * 9
     for row in rows:
         n = row["annotations"]
@@ -57,7 +57,7 @@ def test_class_curves_lie_between_edge_and_annotations() -> None:
 
 
 def test_the_area_is_a_function_of_the_shape_alone() -> None:
-    points = sorted(curves.class_points(seed=0), key=lambda row: row["shape"])
+    points = sorted(exact.class_points(seed=0), key=lambda row: row["shape"])
     assert len(points) == 9 * 250
     areas = [row["area"] for row in points]
     assert areas == sorted(areas)
@@ -67,7 +67,7 @@ def test_the_area_is_a_function_of_the_shape_alone() -> None:
 
 
 def test_entropy_of_a_uniform_distribution() -> None:
-    assert curves.about([0.25] * 4) == {"classes": 4, "entropy": pytest.approx(log(4)), "shape": 0.0}
+    assert exact.about([0.25] * 4) == {"classes": 4, "entropy": pytest.approx(log(4)), "shape": 0.0}
 
 
 N_ONLY = ("flat", "annotations", "annotations_m1", "edge", "inv_var")
@@ -75,7 +75,7 @@ N_ONLY = ("flat", "annotations", "annotations_m1", "edge", "inv_var")
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, object]]:
-    return unbiased.unbiasedness()
+    return exact.unbiasedness()
 
 
 def test_balanced_designs_are_exactly_unbiased_for_weights_that_depend_on_n_only(rows: list) -> None:
@@ -101,14 +101,14 @@ def test_given_n_only_flat_is_unbiased(rows: list) -> None:
 
 
 def test_given_n_the_expectation_is_the_weighted_mean_of_the_full_agreements() -> None:
-    full, kept = unbiased.BALANCED, (4, 3, 2)
-    (bias,) = (row["bias"] for row in unbiased.conditional_biases(full, [kept]) if row["scheme"] == "annotations_m1")
-    weighted = sum(Fraction(n - 1) * unbiased.agreement(labels) for n, labels in zip(kept, full, strict=True)) / 6
-    assert bias == pytest.approx(float(weighted - unbiased.full_agreement(full)))
+    full, kept = exact.BALANCED, (4, 3, 2)
+    (bias,) = (row["bias"] for row in exact.biases(full, "given n", [kept]) if row["scheme"] == "annotations_m1")
+    weighted = sum(Fraction(n - 1) * exact.agreement(labels) for n, labels in zip(kept, full, strict=True)) / 6
+    assert bias == pytest.approx(float(weighted - exact.full_agreement(full)))
 
 
 def test_all_ways_are_counted() -> None:
-    found = unbiased.ways(["ab", "ccc"])
+    found = exact.ways(["ab", "ccc"])
     assert found.total() == 2**5 - len([kept for kept in subsets(["ab", "ccc"]) if max(map(len, kept)) < 2])
     assert found["ab", "cc"] == 3
 
@@ -126,7 +126,7 @@ def test_spa_of_the_remainder_equals_that_of_spagree() -> None:
     kept = ("aab", "ab", "c", "abcc")
     tally = spagree.Tally.from_items([Counter(labels) for labels in kept])
     for scheme, found in spagree.measure(tally).schemes.items():
-        assert float(unbiased.spa(kept, scheme)) == pytest.approx(found.value, rel=1e-15)
+        assert float(exact.spa(kept, scheme)) == pytest.approx(found.value, rel=1e-15)
 
 
 def made(variance: list[list[float]], mean: list[list[float]] | None = None) -> AnnotationCurves:
@@ -137,19 +137,21 @@ def made(variance: list[list[float]], mean: list[list[float]] | None = None) -> 
 
 
 def test_sums_under_the_curve_are_differences_to_flat_times_a_hundred() -> None:
-    found = tables.sums_under_curve(np.array([[2.0, 1, 2, 3, 3, 2], [1.0, 1, 1, 1, 1, 1]]))
+    found = experiments.sums_under_curve(np.array([[2.0, 1, 2, 3, 3, 2], [1.0, 1, 1, 1, 1, 1]]))
     assert found["flat"] == 0 and found["annotations"] == -100 and found["edge"] == 100
 
 
 def test_squared_error_counts_bias_against_the_full_flat_value() -> None:
     found = made([[1.0] * 6, [0.0] * 6], [[0.5] * 6, [0.7, *[0.9] * 5]])
-    assert tables.target(found) == 0.7
-    assert tables.squared_error(found) == pytest.approx(np.array([[1.04] * 6, [0.0, *[0.04] * 5]]))
+    assert experiments.target(found) == 0.7
+    assert experiments.squared_error(found) == pytest.approx(np.array([[1.04] * 6, [0.0, *[0.04] * 5]]))
 
 
 def test_the_published_table_is_quoted_with_its_marks() -> None:
     """The paper's bold and underlined figures follow from its numbers."""
-    best = {name: min(zip(values, tables.COLUMNS, strict=True))[1] for name, values in tables.PUBLISHED.items()}
+    best = {
+        name: min(zip(values, experiments.COLUMNS, strict=True))[1] for name, values in experiments.PUBLISHED.items()
+    }
     assert best == {
         "mbic_label": "annotations_m1",
         "mbic_factual": "annotations_m1",
@@ -160,12 +162,12 @@ def test_the_published_table_is_quoted_with_its_marks() -> None:
         "fecg_label": "annotations",
         "dar_main_type": "flat",
     }
-    assert all(values[0] == values[4] for values in tables.PUBLISHED.values())  # var is edge
+    assert all(values[0] == values[4] for values in experiments.PUBLISHED.values())  # var is edge
 
 
 def test_tables_in_markdown() -> None:
     rows = [{"data": "x", "edge": "−1.0", "flat": "**2.0**"}, {"data": "y", "edge": "–", "flat": "1.0"}]
-    assert tables.markdown(rows).splitlines() == [
+    assert experiments.markdown(rows).splitlines() == [
         "| data | edge | flat |",
         "|---|--:|--:|",
         "| x | −1.0 | **2.0** |",

@@ -15,7 +15,7 @@ import pytest
 from test_studies_kernels import SETS, in_order, make, simulated
 
 import spagree
-from spagree.studies import tables
+from spagree.studies import experiments
 from spagree.studies.datasets import LabelSet, other_sets, paper_sets
 from spagree.studies.rounds import Plan, annotation_curves, annotation_values, checkpoints
 
@@ -63,7 +63,7 @@ def test_weights_that_depend_on_n_are_unbiased_on_balanced_data_all_along_the_cu
     _, values, _ = annotation_values(BALANCED, 4000, seed=1)
     kept = ~np.isnan(values).any(axis=(0, 2))
     values = values[:, kept]
-    full = values[0, -1, tables.FLAT]
+    full = values[0, -1, experiments.FLAT]
     error = values.std(axis=0) / np.sqrt(len(values))
     gap = np.abs(values.mean(axis=0) - full)
     for scheme in ("flat", "annotations", "annotations_m1", "edge", "inv_var"):
@@ -74,10 +74,12 @@ def test_weights_that_depend_on_n_are_unbiased_on_balanced_data_all_along_the_cu
 def test_on_unbalanced_data_the_schemes_end_at_different_values() -> None:
     data = make(["aaaaaaaa", "ab", "bc", "ca"] * 5)
     found = annotation_curves(data, Plan(rounds=50))
-    flat, edge = found.mean[-1, tables.FLAT], found.mean[-1, spagree.SCHEMES.index("edge")]
+    flat, edge = found.mean[-1, experiments.FLAT], found.mean[-1, spagree.SCHEMES.index("edge")]
     assert (flat, edge) == (pytest.approx(0.25), pytest.approx(28 / 31))
-    error = tables.squared_error(found)
-    assert error[-1, tables.FLAT] == 0 and error[-1, spagree.SCHEMES.index("edge")] == pytest.approx((edge - flat) ** 2)
+    error = experiments.squared_error(found)
+    assert error[-1, experiments.FLAT] == 0 and error[-1, spagree.SCHEMES.index("edge")] == pytest.approx(
+        (edge - flat) ** 2
+    )
 
 
 def test_items_with_two_annotations_have_the_variance_of_sampling_without_replacement() -> None:
@@ -88,7 +90,7 @@ def test_items_with_two_annotations_have_the_variance_of_sampling_without_replac
     spread = np.var([1.0] * 30 + [0.0] * 20, ddof=1)
     for step in range(len(steps) * 2 // 5, len(steps) - 1, 6):
         theory = ((1 - complete[:, step] / 50) * spread / complete[:, step]).mean()
-        found = values[:, step, tables.FLAT].var(ddof=1)
+        found = values[:, step, experiments.FLAT].var(ddof=1)
         assert found == pytest.approx(theory, rel=0.1)
 
 
@@ -119,8 +121,8 @@ def test_a_short_run_on_mbic_shows_what_the_paper_found() -> None:
     """annotations_m1 beats flat by far and edge clearly."""
     data = next(data for data in paper_sets(REAL) if data.name == "mbic_label")
     curves = annotation_curves(data, Plan(rounds=400))
-    assert curves.mean[-1, tables.FLAT] == pytest.approx(0.618118, abs=5e-7)
-    sums = tables.sums_under_curve(curves.variance)
+    assert curves.mean[-1, experiments.FLAT] == pytest.approx(0.618118, abs=5e-7)
+    sums = experiments.sums_under_curve(curves.variance)
     assert sums["annotations_m1"] < sums["edge"] < 0
 
 
@@ -142,13 +144,13 @@ def test_the_table_of_sums_on_the_page_is_the_one_that_was_written() -> None:
     assert len(shown) == len(rows) == 24
     for line, row in zip(shown, rows, strict=True):
         assert cells(line)[:2] == [row["data"], row["sum of"]]
-        values = [row[name] for name in tables.COLUMNS if row[name] is not None]
+        values = [row[name] for name in experiments.COLUMNS if row[name] is not None]
         assert figures(line) == pytest.approx([round(value, 4) for value in values], abs=1.1e-4)
 
 
 def test_the_published_figures_on_the_page_are_the_papers() -> None:
     rows = pl.read_csv(DOCS / "weighting-table.csv").filter(pl.col("sum of") == "paper, variance")
-    assert [tuple(row[2:8]) for row in rows.rows()] == list(tables.PUBLISHED.values())
+    assert [tuple(row[2:8]) for row in rows.rows()] == list(experiments.PUBLISHED.values())
 
 
 @pytest.mark.parametrize("name", ["weight-curves", "samples", "annotations", "weighting", "weighting-mse"])

@@ -1,4 +1,12 @@
-"""The label sets: the paper's eight, real or simulated, and every other tidy file in a folder."""
+"""The label sets: the paper's eight, real or simulated, and every other tidy file in a folder.
+
+The paper's data in their published layouts, each read as a table (item, label):
+
+MBIC     xlsx, sheet `annotations`: sentence_id, survey_record_id, label, factual
+BSMTWE   CSV: tweet_id, annotator_id and four questions
+DAR      JSON lines, one thread per line, with posts that hold annotations
+FECG     CSV without a header: 3 × (url, box), the triplet type, then annotator, label, annotator, label, …
+"""
 
 from __future__ import annotations
 
@@ -12,11 +20,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.errors import DataError, FileError
-from spagree.studies import raw
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
+import csv
+import json
+import random
+from collections.abc import Iterator
+
+from spagree.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TIDY_ENDINGS = (".csv", ".csv.gz", ".parquet")
+MBIC_SHEET = "annotations"
+FECG_ANNOTATIONS = 16  # fields before them: 3 × (url + four numbers of the box) and the triplet type
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +81,6 @@ def draw(standin: StandIn, seed: int) -> pl.DataFrame:
     return pl.concat(drawn)
 
 
-SIMULATED = "simulated"
-TIDY_ENDINGS = (".csv", ".csv.gz", ".parquet")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelSet:
     """The annotations of one question as codes: item and label of each, numbered from 0."""
@@ -78,12 +94,12 @@ class LabelSet:
     @property
     def name(self) -> str:
         """For file names and tables; says whether the data are simulated."""
-        return f"{self.plain_name}_{SIMULATED}" if self.simulated else self.plain_name
+        return f"{self.plain_name}_simulated" if self.simulated else self.plain_name
 
     @property
     def title(self) -> str:
         """For people; says whether the data are simulated."""
-        return f"{self.plain_title} ({SIMULATED} stand-in)" if self.simulated else self.plain_title
+        return f"{self.plain_title} (simulated stand-in)" if self.simulated else self.plain_title
 
     @property
     def items(self) -> int:
@@ -142,6 +158,101 @@ def _codes(column: pl.Series) -> NDArray[np.int64]:
     return column.rank("dense").cast(pl.Int64).to_numpy() - 1
 
 
+def mbic(paths: Sequence[Path], question: str) -> pl.DataFrame:
+    """Sheet ``annotations``, one row per annotation; class names keep their typographic apostrophe."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtraError("excel", "reading MBIC's workbook") from None
+    import polars as pl
+
+    path = paths[0]
+    try:
+        frame = pl.read_excel(_existing(path), sheet_name=MBIC_SHEET, infer_schema_length=0)
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, ValueError) as error:
+        raise DataError(f"{path}: no readable sheet {MBIC_SHEET!r} ({error}); is it MBIC's workbook?") from error
+    return _item_and_label(path, frame, "sentence_id", question)
+
+
+def bsmtwe(paths: Sequence[Path], question: str) -> pl.DataFrame:
+    """One row per annotation; 18-digit ids stay text."""
+    import polars as pl
+
+    frame = pl.read_csv(_existing(paths[0]), infer_schema=False)
+    return _item_and_label(paths[0], frame, "tweet_id", question)
+
+
+def _item_and_label(path: Path, frame: pl.DataFrame, item: str, label: str) -> pl.DataFrame:
+    missing = [name for name in (item, label) if name not in frame.columns]
+    if missing:
+        raise DataError(f"{path}: no column {', '.join(missing)}; found {', '.join(frame.columns)}")
+    return frame.select(item=item, label=label).drop_nulls()
+
+
+def dar(paths: Sequence[Path], question: str, seed: int = 0) -> pl.DataFrame:
+    """One label per annotator and post; if an annotator gave several, one is drawn at random, as in the paper."""
+    import polars as pl
+
+    chance = random.Random(seed)  # noqa: S311 (a reproducible choice, not a secret)
+    rows = []
+    for path in paths:
+        for post in _posts(path):
+            answers: dict[str, list[str]] = {}
+            for annotation in post.get("annotations", []):
+                labels = answers.setdefault(str(annotation.get("annotator")), [])
+                if annotation.get(question):
+                    labels.append(str(annotation[question]))
+            rows += [(str(post["id"]), chance.choice(labels)) for labels in answers.values() if labels]
+    return pl.DataFrame(rows, schema={"item": pl.String, "label": pl.String}, orient="row")
+
+
+def _posts(path: Path) -> Iterator[dict[str, Any]]:
+    with _existing(path).open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                posts = json.loads(line)["posts"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise DataError(
+                    f'{path}:{number}: not a thread ({{"posts": […]}}) in JSON; is it DAR\'s file?'
+                ) from error
+            yield from posts
+
+
+def fecg(paths: Sequence[Path], _question: str = "label") -> pl.DataFrame:
+    """The row is the item; annotators and labels alternate from the seventeenth field on."""
+    import polars as pl
+
+    rows = [
+        (f"{path.name}:{number}", label)
+        for path in paths
+        for number, fields in enumerate(_fields(path), start=1)
+        for label in fields[FECG_ANNOTATIONS + 1 :: 2]
+    ]
+    return pl.DataFrame(rows, schema={"item": pl.String, "label": pl.String}, orient="row")
+
+
+def _fields(path: Path) -> Iterator[list[str]]:
+    with _existing(path).open(encoding="utf-8", newline="") as lines:
+        for number, row in enumerate(csv.reader(lines), start=1):
+            fields = [field.strip() for field in row]
+            while fields and not fields[-1]:
+                fields.pop()
+            if len(fields) < FECG_ANNOTATIONS or len(fields) % 2:
+                raise DataError(
+                    f"{path}:{number}: {len(fields)} fields; {FECG_ANNOTATIONS} and then pairs of annotator and "
+                    "label are expected; is it FECG's file?"
+                )
+            yield fields
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise FileError(f"{path}: no such file; docs/paper/data.md says what to put where")
+    return path
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A data set of the paper: its questions, how its raw files are recognised and read, its stand-in."""
@@ -152,10 +263,6 @@ class Source:
     load: Callable[[Sequence[Path], str], pl.DataFrame]
 
 
-def _bsmtwe(skew: float) -> StandIn:
-    return StandIn(classes=4, usual=3, items=4371, other=(1, 6), others=182, heterogeneity=0.2, skew=skew)
-
-
 SOURCES = {
     "mbic": Source(
         "MBIC",
@@ -164,49 +271,49 @@ SOURCES = {
             "factual": StandIn(3, (9, 12), 1700, heterogeneity=0.2),
         },
         ("*mbic*.xlsx", "annotations.xlsx"),
-        raw.mbic,
+        mbic,
     ),
     "bsmtwe": Source(
         "BSMTWE",
         {
-            "trust_vs_disgust": _bsmtwe(0.3),
-            "surprise_vs_antecip": _bsmtwe(0.2),
-            "joy_vs_sadness": _bsmtwe(0.6),
-            "anger_vs_fear": _bsmtwe(0.9),
+            question: StandIn(4, 3, 4371, other=(1, 6), others=182, heterogeneity=0.2, skew=skew)
+            for question, skew in (
+                ("trust_vs_disgust", 0.3),
+                ("surprise_vs_antecip", 0.2),
+                ("joy_vs_sadness", 0.6),
+                ("anger_vs_fear", 0.9),
+            )
         },
         ("tweets_annotations.csv",),
-        raw.bsmtwe,
+        bsmtwe,
     ),
     "fecg": Source(
         "FECG",
         {"label": StandIn(3, 6, 50_992, other=(5, 12), others=50, skew=0.1)},
         ("faceexp-comparison-data-*.csv",),
-        raw.fecg,
+        fecg,
     ),
     "dar": Source(
-        "DAR", {"main_type": StandIn(10, (1, 3), 115_000, heterogeneity=0.6)}, ("coarse_discourse*.json*",), raw.dar
+        "DAR", {"main_type": StandIn(10, (1, 3), 115_000, heterogeneity=0.6)}, ("coarse_discourse*.json*",), dar
     ),
 }
 
 
 def paper_sets(folder: Path | None, seed: int = 0) -> list[LabelSet]:
     """The paper's eight label sets in the order of its table; simulated if ``folder`` does not have them."""
-    return [
-        _paper_set(folder, key, source, question, seed)
-        for key, source in SOURCES.items()
-        for question in source.questions
-    ]
-
-
-def _paper_set(folder: Path | None, key: str, source: Source, question: str, seed: int) -> LabelSet:
-    name, title = f"{key}_{question}", f"{source.title}, {question}"
-    files = _raw_files(folder, key, source)
-    if files:
-        return label_set(name, title, source.load(files, question))
-    tidy = _tidy_files(folder).get(name)
-    if tidy:
-        return label_set(name, title, read_tidy(tidy))
-    return label_set(name, title, draw(source.questions[question], seed), simulated=True)
+    sets, tidy = [], _tidy_files(folder)
+    for key, source in SOURCES.items():
+        files = _raw_files(folder, key, source)
+        for question, standin in source.questions.items():
+            name, title = f"{key}_{question}", f"{source.title}, {question}"
+            if files:
+                found = label_set(name, title, source.load(files, question))
+            elif name in tidy:
+                found = label_set(name, title, read_tidy(tidy[name]))
+            else:
+                found = label_set(name, title, draw(standin, seed), simulated=True)
+            sets.append(found)
+    return sets
 
 
 def _raw_files(folder: Path | None, key: str, source: Source) -> list[Path]:

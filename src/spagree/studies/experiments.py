@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from spagree.errors import unknown_name
 from spagree.estimate.weights import REGISTRY
+from spagree.grouping import Floats
 from spagree.present.charts import studies as charts
 from spagree.present.charts.studies import Axis
-from spagree.studies import curves, tables, unbiased
+from spagree.studies import exact
 from spagree.studies.datasets import LabelSet
+from spagree.studies.rounds import AnnotationCurves
 from spagree.studies.study import Study
 
-THIN = 3  # figures show every third checkpoint; the CSV has all
 SCHEME = Axis("scheme", "weights")
 ANNOTATIONS = Axis("pairable_annotations", "annotations of pairable items", format="~s")
 LOG_ANNOTATIONS = Axis("pairable_annotations", "annotations of pairable items", format="~s", log=True)
@@ -24,10 +25,24 @@ PER_ITEM = Axis("annotations", "annotations of the item")
 WEIGHT = Axis("weight", "weight (largest = 1)", zero=True)
 Row = dict[str, Any]
 
+# Table 1 of the paper: Σ over the curve of (variance − variance of flat) · 10², and its best and second best.
+COLUMNS = ("edge", "flat", "annotations", "annotations_m1", "inv_var", "inv_var_class")
+PUBLISHED = {
+    "mbic_label": (-0.4681, 0.0, -0.8458, -1.0929, -0.4681, -0.8676),
+    "mbic_factual": (-0.7894, 0.0, -0.9540, -1.2747, -0.7894, -1.0346),
+    "bsmtwe_trust_vs_disgust": (-0.4333, 0.0, -0.3567, -0.5141, -0.4333, -0.5359),
+    "bsmtwe_surprise_vs_antecip": (-0.3322, 0.0, -0.2909, -0.4148, -0.3322, -0.4437),
+    "bsmtwe_joy_vs_sadness": (-0.2194, 0.0, -0.2943, -0.3966, -0.2194, -0.3899),
+    "bsmtwe_anger_vs_fear": (-0.1614, 0.0, -0.3129, -0.4089, -0.1614, -0.4118),
+    "fecg_label": (0.2910, 0.0, -0.0444, 0.0011, 0.2910, 0.2003),
+    "dar_main_type": (0.2019, 0.0, 0.0089, 0.0493, 0.2019, 0.1324),
+}
+FLAT = list(REGISTRY).index("flat")
+
 
 def weight_curves(study: Study) -> list[Path]:
     """Weights by number of annotations; ``inv_var`` is ``edge``."""
-    rows = curves.weight_curves()
+    rows = exact.weight_curves()
     shown = [{**row, "scheme": row["curve"]} for row in rows if row["classes"] in (None, 2)]
     summed = [row for row in rows if row["classes"]]
     left = charts.lines(shown, PER_ITEM, WEIGHT, SCHEME, dash=SCHEME)
@@ -48,8 +63,8 @@ def weight_curves(study: Study) -> list[Path]:
 def class_curves(study: Study) -> list[Path]:
     """``inv_var_class`` for sampled class distributions: between ``edge`` and ``annotations``."""
     seed = study.plan.seed
-    rows, dots = curves.class_curves(seed), curves.class_points(seed)
-    simple = [row for row in curves.weight_curves() if row["curve"] in ("annotations", "annotations_m1", "edge")]
+    rows, dots = exact.class_curves(seed), exact.class_points(seed)
+    simple = [row for row in exact.weight_curves() if row["curve"] in ("annotations", "annotations_m1", "edge")]
     sampled = charts.lines(rows, PER_ITEM, WEIGHT, Axis("entropy", "entropy (nats)"), detail="distribution")
     named = charts.lines(simple, PER_ITEM, WEIGHT, Axis("curve", "scheme"), dash=Axis("curve", "scheme"))
     over = charts.layered(sampled, named, own_colours=True)
@@ -77,15 +92,27 @@ def class_curves(study: Study) -> list[Path]:
 
 def adding_samples(study: Study) -> list[Path]:
     """Variance when samples with a constant number of annotations are added, simulated and in closed form."""
-    rows = [row for data in study.paper_sets for row in _sample_rows(study, data)]
-    shown = [row for row in rows if row["variance"] > 0]
-    grid = charts.side_by_side(
-        {data.title: _sample_chart([row for row in shown if row["data"] == data.name]) for data in study.paper_sets},
-        own_colours=True,
+    rows: list[Row] = []
+    panels = {}
+    x, colour, dash = (
+        Axis("samples", "samples", format="~s"),
+        Axis("n", "annotations per sample"),
+        Axis("kind", "variance"),
     )
+    for data in study.paper_sets:
+        own = list(_sample_rows(study, data))
+        rows += own
+        long = [
+            {"samples": row["samples"], "n": row["n"], "kind": kind, "variance": row[column]}
+            for row in _thinned(own)
+            for kind, column in (("from rounds", "variance"), ("exact", "theory"))
+            if row[column] > 0
+        ]
+        panels[data.title] = charts.lines(long, x, VARIANCE, colour, dash=dash)
     caption = [
         f"{study.plan.rounds:,} rounds. Solid: from rounds. Dashed: exact, W/m + (1 − m/I)·S²/m, no simulation needed."
     ]
+    grid = charts.side_by_side(panels, own_colours=True)
     drawn = charts.captioned(grid, "Adding samples with n annotations each", caption)
     return [study.table("samples", rows), *study.figure("samples", drawn)]
 
@@ -98,22 +125,32 @@ def _sample_rows(study: Study, data: LabelSet) -> Iterator[Row]:
         yield {**_about(data), **size, "mean": mean, "variance": variance, "theory": theory}
 
 
-def _sample_chart(rows: list[Row]) -> Any:
-    kinds = [("from rounds", "variance"), ("exact", "theory")]
-    long = [
-        {"samples": row["samples"], "n": row["n"], "kind": kind, "variance": row[column]}
-        for row in rows[::THIN]
-        for kind, column in kinds
-        if row[column] > 0
-    ]
-    x, colour = Axis("samples", "samples", format="~s"), Axis("n", "annotations per sample")
-    return charts.lines(long, x, VARIANCE, colour, dash=Axis("kind", "variance"))
-
-
 def adding_annotations(study: Study) -> list[Path]:
     """Variance when single annotations are added (sparse, ``flat``), compared with constant numbers per sample."""
-    rows = [row for data in study.paper_sets for row in _comparison_rows(study, data)]
-    panels = {data.title: _designs([row for row in rows if row["data"] == data.name]) for data in study.paper_sets}
+    rows: list[Row] = []
+    panels = {}
+    colour, black = Axis("n", "annotations per sample"), Axis("scheme", "sparse, weights")
+    for data in study.paper_sets:
+        curves = study.annotations(data)
+        sparse: list[Row] = [
+            {**_about(data), "design": "sparse", "n": None, "pairable_annotations": paired, "variance": variance}
+            for paired, variance in zip(curves.paired.tolist(), curves.variance[:, FLAT].tolist(), strict=True)
+        ]
+        constant: list[Row] = [
+            {
+                **_about(data),
+                "design": "constant",
+                "n": row["n"],
+                "pairable_annotations": float(row["annotations"]),
+                "variance": row["variance"],
+            }
+            for row in _sample_rows(study, data)
+        ]
+        rows += [*sparse, *constant]
+        coloured = charts.lines(_thinned(constant), ANNOTATIONS, VARIANCE, colour)
+        flat = [{**row, "scheme": "flat"} for row in _thinned(sparse)]  # black, the colour of the scheme
+        lines = charts.lines(flat, ANNOTATIONS, VARIANCE, black)
+        panels[data.title] = charts.layered(coloured, lines, own_colours=True)
     caption = [
         f"{study.plan.rounds:,} rounds. Black: single annotations in random order (sparse), weights flat. Coloured: "
         "the same number of annotations for every sample."
@@ -122,23 +159,9 @@ def adding_annotations(study: Study) -> list[Path]:
     return [study.table("annotations", rows), *study.figure("annotations", drawn)]
 
 
-def _designs(rows: list[Row]) -> Any:
-    """The constant designs coloured by n, and the sparse one in the colour of its scheme, flat."""
-    shown = [row for row in rows if row["variance"] > 0]
-    sparse = [{**row, "scheme": "flat"} for row in shown if row["n"] is None][::THIN]
-    constant = [row for row in shown if row["n"]][::THIN]
-    coloured = charts.lines(constant, ANNOTATIONS, VARIANCE, Axis("n", "annotations per sample"))
-    black = charts.lines(sparse, ANNOTATIONS, VARIANCE, Axis("scheme", "sparse, weights"))
-    return charts.layered(coloured, black, own_colours=True)
-
-
-def _comparison_rows(study: Study, data: LabelSet) -> Iterator[Row]:
-    sparse = study.annotations(data)
-    for paired, variance in zip(sparse.paired.tolist(), sparse.variance[:, tables.FLAT].tolist(), strict=True):
-        yield {**_about(data), "design": "sparse", "n": None, "pairable_annotations": paired, "variance": variance}
-    for row in _sample_rows(study, data):
-        figures = {"pairable_annotations": float(row["annotations"]), "variance": row["variance"]}
-        yield {**_about(data), "design": "constant", "n": row["n"], **figures}
+def _thinned(rows: list[Row]) -> list[Row]:
+    """What a logarithmic axis can show, at every third checkpoint; the CSV has all."""
+    return [row for row in rows if row["variance"] > 0][::3]
 
 
 def weighting(study: Study) -> list[Path]:
@@ -154,7 +177,7 @@ def weighting(study: Study) -> list[Path]:
 
 def _weighting_rows(study: Study, data: LabelSet) -> Iterator[Row]:
     curves = study.annotations(data)
-    error, truth = tables.squared_error(curves), tables.target(curves)
+    error, truth = squared_error(curves), target(curves)
     for step, (number, paired) in enumerate(zip(curves.annotations.tolist(), curves.paired.tolist(), strict=True)):
         for place, scheme in enumerate(REGISTRY):
             yield {
@@ -165,9 +188,9 @@ def _weighting_rows(study: Study, data: LabelSet) -> Iterator[Row]:
                 "mean": float(curves.mean[step, place]),
                 "bias": float(curves.mean[step, place]) - truth,
                 "variance": float(curves.variance[step, place]),
-                "variance_minus_flat": float(curves.variance[step, place] - curves.variance[step, tables.FLAT]),
+                "variance_minus_flat": float(curves.variance[step, place] - curves.variance[step, FLAT]),
                 "mse": float(error[step, place]),
-                "mse_minus_flat": float(error[step, place] - error[step, tables.FLAT]),
+                "mse_minus_flat": float(error[step, place] - error[step, FLAT]),
             }
 
 
@@ -178,7 +201,7 @@ def _weighting_figure(study: Study, rows: list[Row], measure: str, name: str) ->
     panels = {}
     for data in study.paper_sets:
         own = [row for row in shown if row["data"] == data.name]
-        steps = sorted({row["annotations"] for row in own})[::THIN]
+        steps = sorted({row["annotations"] for row in own})[::3]
         panels[data.title] = charts.lines(
             [row for row in own if row["annotations"] in steps], LOG_ANNOTATIONS, y, SCHEME
         )
@@ -191,37 +214,70 @@ def _weighting_figure(study: Study, rows: list[Row], measure: str, name: str) ->
 
 def _weighting_table(study: Study) -> list[Path]:
     """Our results below the paper's, for variance and mean squared error."""
+    order: Row = dict.fromkeys((*COLUMNS, *REGISTRY))  # the paper's schemes in its order, then the others
     rows: list[Row] = []
+    shown = []
     for data in study.paper_sets:
         curves = study.annotations(data)
-        published = tables.PUBLISHED.get(data.plain_name)
-        quoted = dict(zip(tables.COLUMNS, published, strict=True)) if published else {}
-        for source, sums in (
-            ("paper, variance", quoted),
-            ("spagree, variance", tables.sums_under_curve(curves.variance)),
-            ("spagree, mse", tables.sums_under_curve(tables.squared_error(curves))),
+        for title, source, sums in (
+            (data.plain_title, "paper, variance", dict(zip(COLUMNS, PUBLISHED[data.plain_name], strict=True))),
+            (data.title, "spagree, variance", sums_under_curve(curves.variance)),
+            (data.title, "spagree, mse", sums_under_curve(squared_error(curves))),
         ):
-            title = data.plain_title if source.startswith("paper") else data.title
-            rows.append({"data": title, "sum of": source, **_ordered(sums)})
-    shown = []
-    for row in rows:
-        known = {scheme: row[scheme] for scheme in REGISTRY if row[scheme] is not None}
-        shown.append({**row, **dict.fromkeys(_ordered({}), "–"), **tables.marked(known)})
-    return [study.table("weighting-table", rows), study.text("weighting-table.md", tables.markdown(shown))]
+            about = {"data": title, "sum of": source}
+            rows.append({**about, **order, **sums})
+            shown.append({**about, **dict.fromkeys(order, "–"), **marked(sums)})
+    return [study.table("weighting-table", rows), study.text("weighting-table.md", markdown(shown))]
 
 
-def _ordered(sums: Row) -> Row:
-    """The paper's schemes in its order, then the others."""
-    return {scheme: sums.get(scheme) for scheme in dict.fromkeys((*tables.COLUMNS, *REGISTRY))}
+def target(curves: AnnotationCurves) -> float:
+    """What SPA should estimate: the mean agreement of the items with all annotations (``flat``)."""
+    return float(curves.mean[-1, FLAT])
+
+
+def squared_error(curves: AnnotationCurves) -> Floats:
+    """Mean squared error against the target: variance plus squared bias."""
+    return curves.variance + (curves.mean - target(curves)) ** 2
+
+
+def sums_under_curve(values: Floats) -> dict[str, float]:
+    """Σ over the checkpoints of the difference from ``flat``, · 10², by scheme."""
+    sums = 100 * (values - values[:, FLAT : FLAT + 1]).sum(axis=0)
+    return dict(zip(REGISTRY, sums.tolist(), strict=True))
+
+
+def marked(values: Mapping[str, float]) -> dict[str, str]:
+    """Four decimals; the best in bold and the second best in italics, ties included.
+
+    >>> marked({"flat": 0.0, "edge": -1.25, "annotations_m1": -2.0, "inv_var": -1.25})
+    {'flat': '0.0000', 'edge': '*−1.2500*', 'annotations_m1': '**−2.0000**', 'inv_var': '*−1.2500*'}
+    """
+    marks = dict(zip(sorted(set(values.values())), ("**", "*"), strict=False))
+    shown = {name: f"{value:.4f}".replace("-", "−") for name, value in values.items()}
+    return {name: f"{marks.get(values[name], '')}{text}{marks.get(values[name], '')}" for name, text in shown.items()}
+
+
+def markdown(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table of the rows; numbers right-aligned.
+
+    >>> print(markdown([{"scheme": "flat", "sum": "**−1.2346**"}]))
+    | scheme | sum |
+    |---|--:|
+    | flat | **−1.2346** |
+    """
+    figures = {name for row in rows for name, text in row.items() if text.strip("*−")[:1].isdigit()}
+    ruler = "|".join("--:" if name in figures else "---" for name in rows[0])
+    lines = [f"| {' | '.join(cells)} |" for cells in (rows[0], *(row.values() for row in rows))]
+    return "\n".join([lines[0], f"|{ruler}|", *lines[1:]])
 
 
 def unbiasedness(study: Study) -> list[Path]:
     """Exact expectations by enumeration: balanced, unbalanced, and given n."""
-    rows = unbiased.unbiasedness()
+    rows = exact.unbiasedness()
     x, y = Axis("removed", "annotations removed, of 12"), Axis("bias", "bias of SPA", format=".3f")
     panels = {
         f"{design} ({'; '.join(full)})": charts.lines([row for row in rows if row["design"] == design], x, y, SCHEME)
-        for design, full in (("balanced", unbiased.BALANCED), ("unbalanced", unbiased.UNBALANCED))
+        for design, full in (("balanced", exact.BALANCED), ("unbalanced", exact.UNBALANCED))
     }
     given_n = [{**row, "kept": f"n = {row['kept']}"} for row in rows if row["design"] == "given n"]
     panels["balanced, given the n that stayed"] = charts.points(

@@ -1,15 +1,25 @@
-"""Weights by number of annotations: the paper's two figures of its schemes (docs/mathematics.md §4, §5)."""
+"""What needs no data: weights by number of annotations (docs/mathematics.md §4, §5), and where SPA is unbiased.
+
+SPA is exactly unbiased for weights that depend on n only, when annotations are removed at random from a balanced
+design. It is biased for unbalanced full data and, except for ``flat``, given the numbers of annotations that happened
+to remain; for weights estimated from the same labels it is not quite unbiased. All of this is found by enumeration:
+every way to remove annotations from a small full data set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import comb, log
+from functools import cache
+from itertools import combinations, product
+from math import comb, log, prod
 from typing import Any, TypeVar
 
 import numpy as np
 
-from spagree.estimate.weights import zetas
+from spagree.estimate.weights import REGISTRY, weigh, zetas
+from spagree.tally.tally import Cell, Tally
 
 ANNOTATIONS = range(2, 11)
 CLASSES = range(2, 8)
@@ -20,12 +30,7 @@ LOGITS = (-2.0, 4.0)
 Row = dict[str, Any]
 Number = TypeVar("Number", Fraction, float)
 
-SIMPLE: dict[str, Callable[[int], int]] = {
-    "flat": lambda _: 1,
-    "annotations": lambda n: n,
-    "annotations_m1": lambda n: n - 1,
-    "edge": lambda n: comb(n, 2),
-}
+SIMPLE = ("flat", "annotations", "annotations_m1", "edge")
 
 
 def normalised(weights: Mapping[int, Number]) -> dict[int, Number]:
@@ -57,8 +62,8 @@ def weight_curves() -> list[Row]:
     """
     rows: list[Row] = [
         {"curve": scheme, "classes": None, "annotations": n, "weight": float(weight)}
-        for scheme, k in SIMPLE.items()
-        for n, weight in normalised({n: Fraction(k(n)) for n in ANNOTATIONS}).items()
+        for scheme in SIMPLE
+        for n, weight in normalised(REGISTRY[scheme].weigh(Tally(), list(ANNOTATIONS), None)).items()
     ]
     exact = {classes: inverse_variance([1] * classes) for classes in CLASSES}
     summed = {classes: normalised({n: 1 / paper_variance(n, classes) for n in ANNOTATIONS}) for classes in CLASSES}
@@ -122,3 +127,88 @@ def about(p: Sequence[float]) -> Row:
     """
     zeta1, zeta2 = zetas(p)
     return {"classes": len(p), "entropy": -sum(x * log(x) for x in p), "shape": float(zeta1 / zeta2)}
+
+
+BALANCED = ("aaaa", "aabb", "abcc")
+UNBALANCED = ("aaaaaa", "ab", "bc", "cc")
+Kept = tuple[str, ...]
+"""The labels each item kept, sorted."""
+
+
+def agreement(labels: str) -> Fraction:
+    """P of one item.
+
+    >>> agreement("aab")
+    Fraction(1, 3)
+    """
+    n, pairs, _ = Cell.of(Counter(labels).values())
+    return Fraction(pairs, n * (n - 1))
+
+
+def full_agreement(full: Sequence[str]) -> Fraction:
+    """What SPA estimates: the mean agreement of the items of the full data.
+
+    >>> full_agreement(BALANCED)
+    Fraction(1, 2)
+    """
+    return sum((agreement(labels) for labels in full), Fraction()) / len(full)
+
+
+@cache
+def spa(kept: Kept, scheme: str) -> Fraction:
+    """SPA of what was kept, with spagree's own weights, as an exact fraction.
+
+    >>> spa(("aa", "ab"), "flat")
+    Fraction(1, 2)
+    """
+    items = [labels for labels in kept if len(labels) > 1]
+    weights = weigh(scheme, Tally.from_items(Counter(labels) for labels in kept)).by_n
+    above = sum((weights[len(labels)] * agreement(labels) for labels in items), Fraction())
+    return above / sum((weights[len(labels)] for labels in items), Fraction())
+
+
+def ways(full: Sequence[str]) -> Counter[Kept]:
+    """Every possible remainder of the full data with at least one pair, and in how many ways it arises."""
+    parts = [
+        Counter("".join(kept) for size in range(len(labels) + 1) for kept in combinations(labels, size))
+        for labels in full
+    ]
+    counts: Counter[Kept] = Counter()
+    for choice in product(*(part.items() for part in parts)):
+        kept = tuple(labels for labels, _ in choice)
+        if max(map(len, kept)) > 1:
+            counts[kept] += prod(size for _, size in choice)
+    return counts
+
+
+def expectation(remainders: Counter[Kept], scheme: str) -> Fraction:
+    """Mean SPA over all ways, each equally likely."""
+    total = sum(number * spa(tuple(sorted(kept)), scheme) for kept, number in remainders.items())
+    return Fraction(total) / remainders.total()
+
+
+def biases(full: Sequence[str], design: str, given: Sequence[tuple[int, ...]] = ()) -> Iterator[Row]:
+    """Bias of every scheme for every number of removed annotations, or given how many annotations each item kept."""
+    truth, whole = full_agreement(full), sum(map(len, full))
+    remainders: dict[tuple[int, ...], Counter[Kept]] = defaultdict(Counter)
+    for kept, number in ways(full).items():
+        sizes = tuple(map(len, kept))
+        remainders[sizes if given else (sum(sizes),)][kept] = number
+    for left in given or [(size,) for size in range(2, whole + 1)]:
+        for scheme in REGISTRY:
+            bias = expectation(remainders[left], scheme) - truth
+            yield {
+                "design": design,
+                "removed": whole - sum(left),
+                "kept": ", ".join(map(str, left)) if given else None,
+                "ways": remainders[left].total(),
+                "scheme": scheme,
+                "bias": float(bias),
+                "exactly_zero": bias == 0,
+            }
+
+
+def unbiasedness() -> list[Row]:
+    """All three situations: balanced, unbalanced, and balanced given n."""
+    given = [(4, 4, 2), (4, 2, 4), (2, 4, 4), (4, 3, 2), (2, 3, 4)]
+    return [*biases(BALANCED, "balanced"), *biases(UNBALANCED, "unbalanced"), *biases(BALANCED, "given n", given)]
