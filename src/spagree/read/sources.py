@@ -31,6 +31,7 @@ from spagree.understood import Understood
 if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile
     from spagree.read.files.paths import File
+    from spagree.read.tools.source import Source
 
 
 PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
@@ -124,7 +125,7 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
             options = request.reader_options(scratch)
             return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
     request.refuse_for_tables(origin.name if origin else "this")
-    table = layouts.without_second_header(_table(source, origin.tables if origin else (), request, scratch))
+    table = layouts.without_second_header(_table(source, origin, request, scratch))
     table = replace(table, name=source) if _is_example(source) else table
     rules: list[str] = []
     if request.where:
@@ -165,7 +166,7 @@ def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(" | ".join(text_of(row[p]) for p in positions) for positions in places) for row in rows)
 
 
-def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:
+def _table(source: Any, origin: Source | None, request: Request, scratch: Path) -> Table:
     """The table behind any kind of source."""
     if request.query is not None:
         from spagree.read.databases import queries
@@ -178,7 +179,9 @@ def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) 
             return spark_table(_paths(source), request.spark_master)
         from spagree.read.files import paths
 
-        return file_table(files or paths.gather(_paths(source), scratch), request, scratch)
+        files = origin.tables if origin is not None else ()
+        opened = origin.opened if origin is not None else None
+        return file_table(files or paths.gather(_paths(source), scratch), request, scratch, opened)
     if request.engine is not None:
         raise UsageError(f"--engine {request.engine} is for files; a data frame is counted by its own engine")
     from spagree.read import frames, triples
@@ -221,8 +224,8 @@ def _example(name: str) -> tuple[Path, str]:
     return examples.locate(name.removeprefix("example:"))
 
 
-def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
-    """All files as one table: text, Parquet or Arrow, but not a mixture."""
+def file_table(gathered: Sequence[File], request: Request, scratch: Path, first: TextFile | None = None) -> Table:
+    """All files as one table: text, Parquet or Arrow, but not a mixture; ``first`` if it was opened before."""
     from spagree.read.files import duckdb
 
     name = gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and others, {len(gathered)} files in all"
@@ -246,7 +249,8 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
     elif kind == "parquet":
         table = duckdb.parquet_table(gathered, name, in_memory=request.engine is None)
     else:
-        opened = [_opened(file, request, scratch) for file in gathered]
+        opened = [_opened(file, request, scratch) for file in gathered[first is not None :]]
+        opened = [first, *opened] if first is not None else opened
         table = duckdb.text_table(opened, scratch, name, in_memory=request.engine is None)
     return replace(table, files=len(gathered))
 

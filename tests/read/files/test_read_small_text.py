@@ -36,6 +36,8 @@ def saved(folder: Path, content: str | bytes, name: str = "labels.csv") -> Path:
         (PLAIN.replace(",", ";"), "labels.csv"),
         (PLAIN + "q4,,yes\nq4,ann,\n,ann,yes\n", "labels.csv"),
         (PLAIN.replace("yes", " été 中"), "labels.csv"),
+        (PLAIN.replace("\n", "\r\n"), "labels.csv"),
+        (PLAIN.replace("\n", "\r\n") + "q4,ann,yes", "labels.csv"),
         (PLAIN.replace("annotator", "x"), "labels.csv"),
         (gzip.compress(PLAIN.encode(), mtime=0), "labels.csv.gz"),
         (PLAIN.encode("utf-16"), "labels.csv"),
@@ -54,8 +56,9 @@ def test_plain_rows_stay_in_memory_and_count_the_same(content: str | bytes, name
     [
         PLAIN.replace("yes", '"yes"'),
         PLAIN.replace("q1", 'q"1'),
-        PLAIN.replace("\n", "\r\n"),
         PLAIN.replace("\n", "\r"),
+        PLAIN.replace("\n", "\r\n") + "q4,ann,yes\n",
+        PLAIN.replace("\n", "\r\n") + "q4,ann,y\res",
         PLAIN + "q4,ann,y\res\n",
         "\ufeff" + PLAIN,
         "# made by hand\n" + PLAIN,
@@ -164,7 +167,7 @@ def test_large_files_and_many_items_are_counted_by_duckdb(tmp_path: Path, monkey
     COMPARED.clear()
     assert in_memory_rows(path) and outcome(path)["spa"]["value"] == pytest.approx(2 / 3)
     assert COMPARED == []
-    monkeypatch.setattr(delimited, "MOST_BYTES", len(PLAIN) - 1)
+    monkeypatch.setattr(delimited, "SMALL", len(PLAIN))
     assert not in_memory_rows(path)
 
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.late import nw
 from spagree.read.annotations import ITEM, LABEL, MOST_COMPARED, CodedRows, FewRows, Stamp, code_values
-from spagree.read.files.paths import File, explained, head, new_file, refuse_changed
+from spagree.read.files.paths import SMALL, File, explained, head, new_file, refuse_changed
 from spagree.read.table import SAMPLE_ROWS, Small, listed, shown
 from spagree.understood import Caution
 
@@ -54,6 +54,8 @@ def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path
     """Find encoding, comment lines, delimiter and header, reading only the start of the file."""
     copy = as_utf8(file, encoding, scratch)
     try:
+        if copy.is_whole:
+            return _opened(copy, io.StringIO(copy.start.decode("utf-8-sig"), newline=""), header)
         with copy.path.open(encoding="utf-8-sig", newline="") as stream:
             return _opened(copy, stream, header)
     except UnicodeDecodeError:
@@ -175,8 +177,7 @@ def tidied(opened: TextFile, scratch: Path) -> TextFile:
     refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
     every = records(opened.file, opened.delimiter, opened.skip)
     path = delimited_copy((record[: len(opened.names)] for _, record in every), scratch)
-    copy = replace(opened.file, path=path, is_temporary=True)
-    return replace(opened, file=copy, delimiter=",", skip=0, newline="\n")
+    return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0, newline="\n")
 
 
 BLOCK = 1 << 18
@@ -210,7 +211,7 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
                 target.write(block)
     except UnicodeError as error:
         raise DataError(f"{file.name}: is not {wanted} ({error}); name the right one with --encoding") from error
-    return replace(file, path=path, is_temporary=True)
+    return file.copied(path)
 
 
 def refuse_bad_bytes(file: File) -> None:
@@ -356,8 +357,7 @@ def _ragged(place: str, record: Sequence[str], names: Sequence[str]) -> str:
     return f"{place}: after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
 
 
-MOST_BYTES = 1 << 19
-AMBIGUOUS = (b'"', b"\r", b"\0")
+AMBIGUOUS = (b'"', b"\0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,24 +394,27 @@ class SmallText(Small):
         with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
             path = new_file(Path(folder))
             path.write_bytes(content)
-            copy = replace(self.file, file=replace(self.file.file, path=path, is_temporary=True))
+            copy = replace(self.file, file=self.file.file.copied(path))
             return self.load_copy(copy, Path(folder), positions)
 
 
 def _plain_content(file: TextFile) -> bytes:
     """The content of a small file with a header in its first line and nothing to interpret; else nothing."""
     path = file.file.path
-    if file.skip or not file.has_header or path.stat().st_size > MOST_BYTES:
+    if file.skip or not file.has_header or path.stat().st_size >= SMALL:
         return b""
-    content = path.read_bytes()
-    is_plain = not content.startswith(BOM_UTF8) and not any(mark in content for mark in AMBIGUOUS)
-    return content if is_plain else b""
+    content = file.file.start if file.file.is_whole else path.read_bytes()
+    if content.startswith(BOM_UTF8):
+        return b""
+    breaks = content.count(b"\r")
+    is_even = not breaks or breaks == content.count(b"\r\n") == content.count(b"\n")
+    return content if is_even and not any(mark in content for mark in AMBIGUOUS) else b""
 
 
 def _split(content: bytes, file: TextFile) -> list[list[str]]:
     """The cells of every row below the header; none if a row has another number of cells, or a byte is not UTF-8."""
     try:
-        lines = content.decode().removesuffix("\n").split("\n")
+        lines = content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")
     except UnicodeDecodeError:
         return []
     rows = [line.split(file.delimiter) for line in lines[1:]]

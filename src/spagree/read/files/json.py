@@ -8,7 +8,6 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -91,7 +90,7 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
     if len(widths) > 1:  # a later object introduced a new key: pad the rows before it
         with path.open(encoding="utf-8", newline="") as stream:
             path = delimited_copy((row + [""] * (len(names) - len(row)) for row in csv.reader(stream)), scratch)
-    copy = replace(source, path=path, is_temporary=True)
+    copy = source.copied(path)
     return TextFile(
         copy, ",", tuple(names), has_header=False, first_row=1, sample=tuple(first), cautions=tuple(cautions)
     )

@@ -11,7 +11,7 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from spagree.read.databases import addresses
 if TYPE_CHECKING:
     import zipfile
 
+START, SMALL = 1 << 12, 1 << 19  # bytes that are read when a file is found, of several and of one
 URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
@@ -55,16 +56,23 @@ JSON_KINDS = {".jsonl": "json lines", ".ndjson": "json lines"}
 class File:
     """A file on disk; ``name`` is what messages call it (a temporary copy keeps its original's name).
 
-    ``path`` is absolute: an engine would expand ``~`` to the user's home and read ``file:`` as an address.
+    ``path`` is absolute: an engine would expand ``~`` to the user's home and read ``file:`` as an address. ``start``
+    is what was read when the file was found: everything, if ``is_whole``.
     """
 
     path: Path
     name: str
     kind: str = ""
     is_temporary: bool = False
+    start: bytes = field(default=b"", repr=False, compare=False)
+    is_whole: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", self.path.absolute())
+
+    def copied(self, path: Path) -> File:
+        """A temporary copy, decompressed or in another form."""
+        return File(path, self.name, self.kind, is_temporary=True)
 
     @property
     def extension(self) -> str:
@@ -78,8 +86,19 @@ def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
 
     ``scratch`` is a folder the caller deletes; copies are put there.
     """
-    files = [file for source in sources for file in _expand(source, scratch)]
+    return of_known_kind(found(sources, scratch), scratch)
+
+
+def found(sources: Sequence[Any], scratch: Path) -> list[File]:
+    """Every file the sources name, as it is on disk; a single small one is read."""
+    read = SMALL if len(sources) == 1 else START
+    files = [file for source in sources for file in _expand(source, scratch, read)]
     refuse_equal(files)
+    return files
+
+
+def of_known_kind(files: Sequence[File], scratch: Path) -> list[File]:
+    """The files decompressed where needed, each with its kind."""
     return [with_kind(_unpack(file, scratch)) for file in files]
 
 
@@ -113,8 +132,8 @@ def _stamp(path: Path) -> Stamp:
     return (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _expand(source: Any, scratch: Path) -> list[File]:
-    """The files behind one argument."""
+def _expand(source: Any, scratch: Path, read: int) -> list[File]:
+    """The files behind one argument, and up to so many of their first bytes."""
     if hasattr(type(source), "read"):
         return [spool(source, getattr(source, "name", "<stream>"), scratch)]
     text = os.fsdecode(source)
@@ -127,7 +146,7 @@ def _expand(source: Any, scratch: Path) -> list[File]:
     path = Path(text)
     if any(character in text for character in "*?[") and not os.path.lexists(path):
         return _matches(text, scratch)
-    return [_readable(path, addresses.public(text), scratch)]
+    return [_readable(path, addresses.public(text), scratch, read)]
 
 
 def _not_a_file(address: str) -> SpagreeError:
@@ -153,16 +172,20 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
     for path in paths:
         if Path(path).exists() and not Path(path).is_file():  # opening a pipe would wait until somebody writes to it
             raise FileError(f"{path}: is a pipe or a device, not a file; move it away, or name it alone")
-    return [_readable(Path(path), path, scratch) for path in paths]
+    return [_readable(Path(path), path, scratch, START) for path in paths]
 
 
-def _readable(path: Path, name: str, scratch: Path) -> File:
+def _readable(path: Path, name: str, scratch: Path, read: int) -> File:
     """Check that the file can be read; a pipe can be read only once, so it is copied."""
     try:
         if path.is_dir():
             raise FileError(f"{name}: is a folder; name its files, for instance {path / '*.csv'}")
         with path.open("rb") as stream:
-            return _named_in_utf8(path, name, scratch) if path.is_file() else spool(stream, name, scratch)
+            if not path.is_file():
+                return spool(stream, name, scratch)
+            start = stream.read(read)
+            is_whole = len(start) < read
+            return replace(_named_in_utf8(path, name, scratch), start=start, is_whole=is_whole)
     except FileNotFoundError:
         raise FileError(f"{name}: no such file; check the path (working directory: {Path.cwd()})") from None
     except PermissionError:
@@ -230,19 +253,21 @@ def explained(file: File) -> Iterator[None]:
 def _unpack(file: File, scratch: Path) -> File:
     """The file decompressed, or unchanged if it is not compressed."""
     with explained(file):
-        path = unpacked(file.path, file.name, scratch)
-    return file if path == file.path else replace(file, path=path, is_temporary=True)
+        path = unpacked(file, scratch)
+    return file if path == file.path else file.copied(path)
 
 
 def head(file: File, size: int) -> bytes:
     """The first bytes of a file."""
+    if file.is_whole or len(file.start) >= size:
+        return file.start[:size]
     with explained(file), file.path.open("rb") as stream:
         return stream.read(size)
 
 
 def with_kind(file: File) -> File:
     """The file with its kind: by its first bytes, then its extension, then its content."""
-    start = head(file, 4096)
+    start = head(file, START)
     if not start:
         raise DataError(f"{file.name}: the file is empty (0 bytes); check that the export finished")
     return replace(file, kind=_kind_by_magic(file, start) or _kind_of_text(file, start))
@@ -310,12 +335,12 @@ USUAL_SIZE, USUAL_RATIO = 1 << 30, 100
 LIMIT = "SPAGREE_MAX_UNPACKED"
 
 
-def unpacked(path: Path, name: str, scratch: Path) -> Path:
+def unpacked(file: File, scratch: Path) -> Path:
     """A decompressed copy, judging by the first bytes; a plain file is used in place, even if it is called .gz."""
+    path, name = file.path, file.name
     packed = path.stat().st_size
     for _ in range(MOST_LAYERS):
-        with path.open("rb") as stream:
-            start = stream.read(len(ZSTD))
+        start = head(file if path == file.path else File(path, name), len(ZSTD))
         blocks = _gzip_blocks if start.startswith(GZIP) else _zstd_blocks if start.startswith(ZSTD) else None
         if blocks is None:
             return path

@@ -7,7 +7,6 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, UsageError, count
@@ -49,7 +48,7 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
         "one annotator: --format per-annotator"
     )
     return TextFile(
-        replace(file, path=delimited_copy(rows, scratch), is_temporary=True),
+        file.copied(delimited_copy(rows, scratch)),
         ",",
         column_names(rows[0], header),
         has_header=header,
@@ -78,9 +77,7 @@ def open_sheets(file: File, scratch: Path, cautions: list[Caution]) -> list[File
         message = f"{file.name}: not read, because no columns as in the other sheets: {listed(notes)}"
         cautions.append(Caution("sheets", message))
     return [
-        replace(
-            file, path=delimited_copy(rows, scratch), name=f"{file.name}/{name}", kind="delimited", is_temporary=True
-        )
+        File(delimited_copy(rows, scratch), f"{file.name}/{name}", "delimited", is_temporary=True)
         for name, rows in sheets.items()
         if name not in notes
     ]

@@ -140,7 +140,7 @@ def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextF
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
         for _, record in delimited.records(opened.file, opened.delimiter, opened.skip):
             writer.writerow(record + [""] * len(omitted) if len(record) == kept else record)
-    return replace(opened, file=replace(opened.file, path=path), delimiter=",", skip=0)
+    return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0)
 
 
 def part(record: Record, key: str, kind: type, place: str) -> Any:

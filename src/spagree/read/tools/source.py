@@ -16,10 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import FileError, SpagreeError
 from spagree.read.databases import addresses
-from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, new_file, opened_zip, refuse_equal, with_kind
+from spagree.read.files.paths import (
+    SQLITE,
+    ZIP,
+    File,
+    found,
+    head,
+    new_file,
+    of_known_kind,
+    opened_zip,
+    refuse_equal,
+    with_kind,
+)
 
 if TYPE_CHECKING:
     import zipfile
+
+    from spagree.read.files.delimited import TextFile
 
 HEAD = 1 << 20
 SHOWN_OBJECTS = 20
@@ -38,7 +51,7 @@ class Source:
 
     ``keys``: columns (with their types, if known), keys of the first objects, names of files or tables; ``objects``:
     the first objects of a JSON file; ``path``: set unless it is a plain file; ``connection``: what looked into a
-    Parquet file; while it is open, others share its database.
+    Parquet file; while it is open, others share its database; ``opened``: a delimited file and its dialect.
     """
 
     name: str
@@ -48,6 +61,7 @@ class Source:
     objects: tuple[Mapping[str, Any], ...] = ()
     path: str = ""
     connection: Any = None
+    opened: TextFile | None = None
 
     def has(self, *names: str) -> bool:
         """Whether all these keys are present."""
@@ -66,14 +80,13 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
         from spagree.read.databases import postgres
 
         return Source(addresses.public(single), SERVER, dict.fromkeys(postgres.tables(single), ""), path=single)
-    single = single.removeprefix(addresses.SQLITE)
-    if single and Path(single).is_dir():
-        return _folder(Path(single))
-    if single and Path(single).is_file():
-        special = _special(File(Path(single), single), scratch)
-        if special:
-            return special
-    files = tuple(gather(sources, scratch))
+    place = single.removeprefix(addresses.SQLITE)
+    if place and Path(place).is_dir():
+        return _folder(Path(place))
+    here = found([place] if place and Path(place).is_file() else sources, scratch)
+    if len(here) == 1 and not here[0].is_temporary and (special := _special(here[0], scratch)):
+        return special
+    files = tuple(of_known_kind(here if place == single else found(sources, scratch), scratch))
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
     origin = Source(name, SHAPES.get(files[0].kind, ""), files=files)
     try:
@@ -109,16 +122,12 @@ def _refuse_unreadable(error: OSError) -> None:
 
 def _special(file: File, scratch: Path) -> Source | None:
     """Databases and archives, recognised by their first bytes."""
-    try:
-        start = head(file, len(SQLITE))
-    except FileError:
-        return None
-    if start == SQLITE:
+    if file.start.startswith(SQLITE):
         from spagree.read.databases import sqlite
 
         tables = sqlite.tables(str(file.path), file.name)
         return Source(file.name, DATABASE, dict.fromkeys(tables, ""), path=str(file.path))
-    if start.startswith(ZIP):
+    if file.start.startswith(ZIP):
         return _archive(file, scratch)
     return None
 
@@ -149,7 +158,7 @@ def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
         from spagree.read.files import delimited
 
         opened = delimited.open_delimited(file, encoding, header=True, scratch=scratch)
-        return replace(origin, keys=dict.fromkeys(opened.names, ""))
+        return replace(origin, keys=dict.fromkeys(opened.names, ""), opened=opened)
     if origin.shape == OBJECTS:
         from spagree.read.files import delimited
 
