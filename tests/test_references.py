@@ -47,6 +47,12 @@ def test_coefficients_are_those_of_irrcac(name: str, metric: str, coefficient: s
     assert chance(name, metric)[coefficient].value == pytest.approx(expected, abs=1e-11)
 
 
+@pytest.mark.parametrize("name", FOUND["irrCAC_conger"])
+def test_congers_kappa_is_that_of_irrcac_on_its_own_examples(name: str) -> None:
+    rows, value = FOUND["irrCAC_conger"][name]["rows"], FOUND["irrCAC_conger"][name]["value"]
+    assert spagree.measure(rows).chance["conger_kappa"].value == pytest.approx(value, abs=1e-11)
+
+
 def test_fleiss_kappa_is_that_of_statsmodels_on_complete_data() -> None:
     assert chance("complete", "nominal")["fleiss_kappa"].value == pytest.approx(FOUND["statsmodels"], abs=1e-12)
 

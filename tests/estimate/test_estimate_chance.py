@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from math import comb, exp, log, sqrt
+from math import sqrt
 from random import Random
 
 import numpy as np
@@ -18,7 +18,6 @@ from oracle import BARS, parse, tally_of
 from spagree.estimate import COEFFICIENTS, find, weigh
 from spagree.estimate import chance as module
 from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
-from spagree.estimate.plan import item_shape
 from spagree.estimate.uncertainty import wilson
 from spagree.estimate.weights import ByN
 from spagree.tally.tally import Cell, Tally
@@ -128,8 +127,7 @@ def test_values_and_errors_equal_really_leaving_items_out(name: str, items: Item
         return
     left_out = [float(each or 0) for each in without]
     size, mean = len(used), sum(left_out) / len(used)
-    debiased = min(size * float(value) - (size - 1) * mean, 1.0)
-    assert found.value == pytest.approx(debiased if name == "spa_kappa" else float(value), abs=1e-9)
+    assert found.value == pytest.approx(float(value), abs=1e-9)
     stderr = sqrt((size - 1) / size * sum((each - mean) ** 2 for each in left_out))
     assert found.stderr == pytest.approx(stderr, abs=1e-9)
     assert found.low is not None and found.high is not None
@@ -208,64 +206,35 @@ def test_the_interval_by_the_formula(name: str, data: str) -> None:
     weight = {"spa_kappa": lambda n: n - 1, "krippendorff_alpha": lambda n: n, "fleiss_kappa": lambda _: 1}[name]
     counts = Counter(label for item in used for label in item)
     pi = shares(used) if name == "fleiss_kappa" else {c: Fraction(m, counts.total()) for c, m in counts.items()}
-    shape = item_shape(tally_of(items), 0.5)
-    informing = [(weight(len(i)) * float(sum(1 - pi[c] for c in i) / len(i)), len(i)) for i in pairable(items)]
-    first, second, fourth = (sum(g**power for g, _ in informing) for power in (1, 2, 4))
+    informing = [weight(len(i)) * float(sum(1 - pi[c] for c in i) / len(i)) for i in pairable(items)]
+    second, fourth = (sum(g**power for g in informing) for power in (2, 4))
     size = second**2 / fourth
-    relative = sum(g**2 * shape.variance(n) for g, n in informing) / second
-    raw = (found.observed - found.expected) / (1 - found.expected)
-    lowest = min(1 - min(1.0, float(2 * (1 - max(pi.values())))) / (1 - found.expected), raw)
+    kappa = (found.observed - found.expected) / (1 - found.expected)
+    lowest = min(1 - min(1.0, float(2 * (1 - max(pi.values())))) / (1 - found.expected), kappa)
     scale = 1 - lowest
-    place = min(max((raw - lowest) / scale, 0.0), 1.0)
+    place = min(max((kappa - lowest) / scale, 0.0), 1.0)
     place = round(place) if min(place, 1 - place) < 1e-9 else place
-    measured = min((found.stderr / scale) ** 2, 2 * place * (1 - place) / size)
-    implied = place * (1 - place) * relative / size
-    error = sqrt(measured + min(1, 15 * second / first**2) * max(0, implied - measured))
-    low, high = (lowest + scale * end for end in wilson(place, error, size, 0.95, size))
-    more = -log(0.05) / (len(pairable(items)) - log(0.05))
-    room = (1 - more) * (1 - found.expected) + 2 * more * float(1 - min(pi.values()))
-    high = max(high, 1 - (1 - found.observed) / room)
-    three, seen = -log(0.05), len(pairable(items))
-    halves = [(weight(n), (comb(n // 2, 2) + comb(n - n // 2, 2)) / comb(n, 2)) for n in map(len, pairable(items))]
-    divided = sum(k * same for k, same in halves) / sum(k for k, _ in halves)
-    differ = min(seen, seen * (1 - found.observed) / (1 - divided))
-    differing = three / 2 + sqrt(three * (differ + three / 4))
-    w, likeliest = differing / (seen + differing), float(sum(sorted(pi.values())[-2:]))
-    by_chance = (1 - w) ** 2 * found.expected + w * (1 - w) * likeliest + w**2 / 2
-    low = min(low, ((1 - w) * found.observed + w * divided - by_chance) / (1 - by_chance))
-    assert (found.low, found.high) == pytest.approx((min(low, found.value), max(high, found.value)), abs=1e-9)
+    low, high = (lowest + scale * end for end in wilson(place, found.stderr / scale, size, 0.95, size))
+    if kappa <= 0:
+        low = min(low, lowest_below_chance(pairable(items)))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
 
 
-THREE = 1 - exp(-3)  # the level at which exactly three items could have gone unseen
-GUESSED = [["a"] * 4] * 110 + [["a", "a", "a", "b"]] * 35 + [["a", "a", "b", "b"]] * 5
-
-
-def test_the_upper_limit_allows_for_items_that_went_unseen() -> None:
-    """Nobody agrees beyond chance here, but three more items that all call b would make it 0.19."""
-    more = GUESSED + [["b"] * 4] * 3
-
-    def found(items: Items) -> dict[str, Corrected]:
-        tally = tally_of(items)
-        return chance(tally, weigh("annotations_m1", tally).by_n, THREE, "annotations_m1")
-
-    assert found(GUESSED)["fleiss_kappa"].high == pytest.approx(found(more)["fleiss_kappa"].value, abs=1e-12)
-    for name in ("spa_kappa", "krippendorff_alpha"):
-        assert found(GUESSED)[name].high == pytest.approx(found(more)[name].value, abs=0.01)
+def lowest_below_chance(items: Items) -> float:
+    counts = Counter(label for item in items for label in item)
+    apart = counts.total() - max(counts.values())
+    share = min(0.5, (apart + 1.5 + sqrt(3 * (apart + 0.75))) / counts.total())
+    return -share / (1 - share)
 
 
 @pytest.mark.parametrize("differ", [1, 4])
-def test_the_lower_limit_allows_for_items_on_which_people_differ(differ: int) -> None:
+def test_a_rare_label_that_nobody_shares_leaves_any_kappa_below_chance_possible(differ: int) -> None:
     """Two people who never call b together: kappa is as low as these labels allow, but more of b would lower it."""
     items = [["a", "a"]] * (40 - differ) + [["a", "b"]] * differ
-    added = 1.5 + sqrt(3 * (differ + 0.75))
-    rare = (differ + added) / 2 / (40 + added)
-    expected = rare**2 + (1 - rare) ** 2  # Fleiss's, with so many more such items
-    lowest = ((40 - differ) / (40 + added) - expected) / (1 - expected)
-    tally = tally_of(items)
-    found = chance(tally, weigh("flat", tally).by_n, THREE, "flat")
-    assert found["fleiss_kappa"].low == pytest.approx(lowest, abs=1e-12)
-    for name in ("spa_kappa", "krippendorff_alpha"):
-        assert found[name].low == pytest.approx(lowest, abs=0.02)
+    for name in ("spa_kappa", "krippendorff_alpha", "fleiss_kappa"):
+        assert corrected(items)[name].low == pytest.approx(lowest_below_chance(items), abs=1e-12)
+        shared = corrected([*items, ["b", "b"]])[name]
+        assert shared.value > 0 and shared.low > corrected(items)[name].low
 
 
 @pytest.mark.parametrize("n", [2, 3, 10])
@@ -277,13 +246,6 @@ def test_common_labels_do_not_move_the_lower_limit(n: int) -> None:
     found = chance(tally, weigh("flat", tally).by_n, 0.95, "flat")["fleiss_kappa"]
     assert found.value is not None and found.stderr is not None and found.low is not None
     assert found.low == pytest.approx(found.value - 1.96 * found.stderr, abs=0.01)
-
-
-def test_common_labels_do_not_move_the_upper_limit() -> None:
-    items = [["a"] * 3] * 20 + [["b"] * 3] * 20 + [["a", "a", "b"]] * 10
-    found = corrected(items)["fleiss_kappa"]
-    more = -log(0.05) / (len(items) - log(0.05))
-    assert found.high > 1 - (1 - found.observed) / ((1 - more) * (1 - found.expected) + more)
 
 
 def test_no_agreement_at_all_bounds_every_coefficient_alike() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import krippendorff
 import numpy as np
 import pandas as pd
+from irrCAC import datasets
 from irrCAC.raw import CAC
 from nltk.metrics.agreement import AnnotationTask
 from nltk.metrics.distance import jaccard_distance, masi_distance
@@ -74,8 +75,19 @@ def gwet(data: str, weights: str) -> dict[str, float]:
         "gwet_ac1": "gwet",
         "brennan_prediger": "bp",
         "krippendorff_alpha": "krippendorff",
+        "conger_kappa": "conger",
     }
     return {ours: float(getattr(found, theirs)()["est"]["coefficient_value"]) for ours, theirs in names.items()}
+
+
+def conger() -> dict[str, dict[str, object]]:
+    """Conger's kappa of irrCAC's own examples, complete and not, with their annotations."""
+    found: dict[str, dict[str, object]] = {}
+    for name in ("raw_4raters", "raw_5observers", "raw_ben_gerry", "raw_g1g2", "raw_gender"):
+        frame = getattr(datasets, name)().reset_index(drop=True)
+        rows = [[int(item), rater, str(label)] for rater in frame for item, label in frame[rater].dropna().items()]
+        found[name] = {"rows": rows, "value": float(CAC(frame, digits=12).conger()["est"]["coefficient_value"])}
+    return found
 
 
 def of_sets() -> dict[str, float]:
@@ -122,6 +134,7 @@ def main() -> None:
         "sets": SETS,
         "krippendorff": {name: alphas(data) for name, data in DATA.items()},
         "irrCAC": {name: {"nominal": gwet(data, "identity")} for name, data in DATA.items()},
+        "irrCAC_conger": conger(),
         "nltk": of_sets(),
         "statsmodels": fleiss(),
         "pitfalls": pitfalls(),

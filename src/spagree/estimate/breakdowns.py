@@ -20,6 +20,7 @@ from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.concentration import Concentration, concentration
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings, find
+from spagree.estimate.item_groups import ALONE, renumbered
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, scale_of, votes, votes_in_codes, votes_of_items
 from spagree.estimate.others import Others
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
@@ -293,11 +294,12 @@ class Measurement(Evidence):
             return NO_ANNOTATIONS
         if self.tally.annotators is None:
             return spelled(NO_ANNOTATORS)
-        codes = outcome(lambda: self.codes)
+        codes = outcome(lambda: self.codes if self.tally.clusters is None else self.table)
         if isinstance(codes, Absent):
             return codes.reason
         votes_by_pattern = votes(self.tally, self.metric if self.similar else None)
-        return Others.of(codes, votes_by_pattern, self.similarity)
+        cluster = None if self.item_clusters is None else renumbered(np.maximum(self.item_clusters, ALONE))
+        return Others.of(codes, votes_by_pattern, self.similarity, cluster)
 
     def find(self, bootstrap: Bootstrap | None, *, in_full: bool = False) -> Findings:
         """Everything that is estimated from the tally, and for other annotators where they are known."""

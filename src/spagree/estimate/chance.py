@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import inf, sqrt
 
 import numpy as np
 
 from spagree.estimate import jackknife
-from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits
+from spagree.estimate.intervals import below_chance, deviations, effective_number, fisher_limits, kappa_limits
 from spagree.estimate.item_groups import ONE_CLUSTER, relative_weights, total
-from spagree.estimate.jackknife import Sizes, Units, entries
+from spagree.estimate.jackknife import Sizes, Units, entries, entry_of_each
 from spagree.estimate.label_counts import LabelCounts, votes
-from spagree.estimate.others import ONE_NEEDED, Others
+from spagree.estimate.others import ONE_NEEDED, Others, Spread
 from spagree.estimate.uncertainty import (
     ANNOTATORS,
     AUTO,
@@ -36,13 +37,17 @@ from spagree.estimate.uncertainty import (
     wilson,
 )
 from spagree.estimate.weights import ByN
-from spagree.grouping import Floats
+from spagree.grouping import Floats, Ints, numbered, run_starts, sums
 from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"
 FEW_FOR_METRIC = f"fewer than {FEW_ITEMS} items, too few for an interval under a metric"
 UNKNOWN_PEOPLE = "the annotators are unknown"
+ONE_ITEM_NEEDED = "without one of the items the coefficient is undefined: how items differ cannot be seen"
+ONE_PERSON = "only one annotator, so agreement of two cannot be expected by chance"
+MANY_LABELS = "too many annotations and labels to compare how annotators use them"
+CELLS_AT_ONCE, MOST_CELLS = 4_000_000, 300_000_000  # annotations × labels
 CERTAIN = 1 - 1e-12  # expected agreement above this is 1 up to rounding
 
 
@@ -148,6 +153,8 @@ class Rule:
     rare_labels_decide: bool = True
 
 
+CONGER = "conger_kappa"  # needs to know who annotated: what the annotators' own labels would agree by chance
+PAIRS_OF_PEOPLE = Rule("flat", _class_shares, shares=True)
 COEFFICIENTS: Mapping[str, Rule] = {
     "spa_kappa": Rule("scheme", _between_items),
     "krippendorff_alpha": Rule("annotations", _without_replacement),
@@ -164,13 +171,14 @@ def chance(
     scheme: str,
     *,
     similar: LabelCounts | None = None,
+    people: Others | str = UNKNOWN_PEOPLE,
     others: Others | str = UNKNOWN_PEOPLE,
     interval_for: str = AUTO,
 ) -> dict[str, Corrected]:
     """All chance-corrected coefficients; clusters change the errors, not the values.
 
-    Under a metric, ``similar`` are the votes, by cluster if there are clusters; ``others`` says what the annotators
-    tell about others, or why they tell nothing.
+    Under a metric, ``similar`` are the votes, by cluster if there are clusters; ``people`` are the annotators, or why
+    they are not known, and ``others`` what they tell about others, or why nothing.
 
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
     >>> coefficients = chance(data, {2: Fraction(1)}, 0.95, "flat")
@@ -180,7 +188,7 @@ def chance(
     counts = similar or votes(tally, clusters=tally.clusters is not None)
     if counts is None or not tally.pairable_items:
         reason = NO_PATTERNS if counts is None else NOT_PAIRABLE
-        return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
+        return {name: _undefined(reason, level, scheme) for name in (*COEFFICIENTS, CONGER)}
     sizes = sorted({m for n in tally.items_by_n for m in (n, n - 1) if m > 1})
     weights = {
         "flat": dict.fromkeys(sizes, Fraction(1)),
@@ -193,6 +201,15 @@ def chance(
         coefficient = _Coefficient(rule, used, weights[rule.weights], level)
         name_of_weights = scheme if rule.weights == "scheme" else rule.weights
         coefficients[name] = coefficient.corrected(name_of_weights, others, interval_for)
+    if isinstance(people, Others) and people.codes.unknown:
+        people = str(people.why_not)
+    elif isinstance(people, Others) and len(people.codes.labels) * len(people.codes.item) > MOST_CELLS:
+        people = MANY_LABELS
+    if isinstance(people, str):
+        coefficients[CONGER] = _undefined(people, level, "flat")
+    else:
+        conger = _Conger(PAIRS_OF_PEOPLE, counts, weights["flat"], level, people)
+        coefficients[CONGER] = conger.corrected("flat", others, interval_for)
     return coefficients
 
 
@@ -265,18 +282,26 @@ class _Coefficient:
             return replace(plain, undefined=ONE_ITEM)
         if self.votes.units < 2:
             return replace(plain, undefined=ONE_CLUSTER)
-        variance = self.units.variance(self.without(self.votes, self.units))
-        if variance is None:  # without one of the units, a single label is left
-            variance = self._linearised_variance()
-        items = self._interval(value, variance, variance, self._informative)
+        if self.variance is None:
+            return replace(plain, undefined=ONE_ITEM_NEEDED)
+        items = self._interval(value, self.variance, self.variance, self._informative)
         wider = Interval(None, None, None, others if isinstance(others, str) else ONE_NEEDED)
-        if isinstance(others, Others):
-            room, shares = 1 - self.expected, self.rule.shares
-            spread = others.spread(self.without, variance, self._informative, self.observed, room=room, shares=shares)
-            if spread is not None:
-                wider = self._interval(value, spread.variance, variance, spread.equal_items, spread.equal_annotators)
-                wider = wider.at_least(items)
+        spread = self.spread(others, self.variance) if isinstance(others, Others) else None
+        if spread is not None:
+            wider = self._interval(value, spread.variance, self.variance, spread.equal_items, spread.equal_annotators)
+            wider = wider.at_least(items)
         return leading(plain, {ITEMS: items, ANNOTATORS: wider}, interval_for)
+
+    @cached_property
+    def variance(self) -> float | None:
+        """Over items or clusters; where without one of them a single label is left, that of the linearised ratio."""
+        found = self.units.variance(self.without(self.votes, self.units))
+        return self._linearised_variance() if found is None else found
+
+    def spread(self, others: Others, items: float) -> Spread | None:
+        """The variances for other annotators; None if somebody is needed."""
+        room, shares = 1 - self.expected, self.rule.shares
+        return others.spread(self.without, items, self._informative, self.observed, room=room, shares=shares)
 
     @cached_property
     def _pairable(self) -> float:
@@ -341,6 +366,120 @@ class _Coefficient:
         agreement = self.weights * (votes.agreement - self.observed) / total(votes.items * self.weights)
         influence = (agreement - (1 - self.observed) / room * chance) / room
         return votes.units / (votes.units - 1) * total(votes.unit_sizes * votes.per_unit(influence) ** 2)
+
+
+@dataclass(frozen=True)
+class _Conger(_Coefficient):
+    """Conger's kappa: by chance, two annotators agree as often as their own labels do.
+
+    All pairs of annotators count alike, also those who never met, and every annotation tells how its annotator labels:
+    for incomplete data this is Gwet's generalisation. With two annotators it is Cohen's kappa.
+    """
+
+    people: Others
+
+    @cached_property
+    def given(self) -> Floats:
+        """How often each annotator gave each label: annotators × labels."""
+        codes, size = self.people.codes, len(self.people.codes.labels)
+        place = codes.annotator.astype(np.int64) * size + codes.label
+        return sums(place, np.ones(len(place)), len(codes.annotators) * size).reshape(-1, size)
+
+    @cached_property
+    def own(self) -> Floats:
+        """The shares of an annotator's labels."""
+        return _shares_of(self.given)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Their mean, for the labels of the votes."""
+        place = {label: number for number, label in enumerate(self.people.codes.labels)}
+        mean = self.own.sum(axis=0) / (self.given.sum(axis=1) > 0).sum()
+        return np.array([mean[place[label]] if label in place else 0.0 for label in self.votes.labels])
+
+    @cached_property
+    def expected(self) -> float:
+        """The mean over all pairs of annotators."""
+        nobody = np.zeros(0, dtype=np.int64)
+        return float(self._by_chance(nobody, nobody, 1)[0])
+
+    @cached_property
+    def variance(self) -> float | None:
+        """Over items or clusters, None if one of them is needed."""
+        clusters = self.people.cluster
+        return self._over(replace(self.people.votes, cluster=clusters))
+
+    def spread(self, others: Others, items: float) -> Spread | None:
+        """As for the other coefficients, but what is left out also changes how each annotator labels."""
+        codes, votes, by_n = others.codes, others.votes, self.by_n
+        sizes = Sizes.of(votes)
+        every = np.arange(len(codes.item))
+        agreeing = sizes.without(jackknife.annotators(codes, votes), by_n)
+        people = self._kappa(agreeing, self._by_chance(every, codes.annotator.astype(np.int64), len(codes.annotators)))
+        people = people[self.given.sum(axis=1) > 0]
+        if not np.isfinite(people).all():
+            return None
+        first, kind = numbered(codes.annotator.astype(np.int64), codes.label.astype(np.int64))
+        by_chance = self._by_chance(first, np.arange(len(first)), len(first))[kind]
+        agreeing = sizes.without(jackknife.annotations(votes), by_n)[entry_of_each(votes)]
+        single = self._kappa(agreeing, by_chance)
+        between = 0.0 if others.teams is None else self._over(replace(votes, cluster=others.teams)) or 0.0
+        met = others.meetings.variance(self.observed) / (1 - self.expected) ** 2 if others.meetings else 0.0
+        noise = total(deviations(single)[1] ** 2) if np.isfinite(single).all() else 0.0
+        equal = min(self._informative, others.equal_teams)
+        people_differ = total(deviations(people)[1] ** 2)
+        return Spread(items, people_differ, noise, met, between, equal, effective_number(others.shared))
+
+    def _over(self, votes: LabelCounts) -> float | None:
+        """The variance over items or clusters of items, given the votes of single items."""
+        units = jackknife.items(votes, shares=True)
+        unit = votes.unit_of[self.people.codes.item]
+        by_chance = self._by_chance(np.arange(len(unit)), unit, len(units.times))
+        return units.variance(self._kappa(Sizes.of(votes).without(units, self.by_n), by_chance))
+
+    def _kappa(self, observed: Floats, expected: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
+
+    def _by_chance(self, rows: Ints, unit: Ints, size: int) -> Floats:
+        """Agreement by chance without each unit; its annotations are those of ``rows``."""
+        width = len(self.people.codes.labels)
+        values, step = [], max(1, CELLS_AT_ONCE // max(1, width * (1 + len(rows) // size)))
+        order = np.argsort(unit, kind="stable")
+        starts = np.searchsorted(unit[order], np.arange(0, size + step, step))
+        for place, (start, end) in enumerate(pairwise(starts)):
+            some = order[start:end]
+            values.append(self._pairs(rows[some], unit[some] - place * step, min(step, size - place * step)))
+        return np.concatenate(values)
+
+    def _pairs(self, rows: Ints, unit: Ints, size: int) -> Floats:
+        """The same for a block of units: (Σ_g p_g)² less Σ_g p_g², over the ordered pairs of annotators."""
+        codes, width = self.people.codes, len(self.people.codes.labels)
+        who = codes.annotator[rows].astype(np.int64)
+        first, visit = numbered(unit, who)
+        unit, who = unit[first], who[first]
+        lost = sums(visit * width + codes.label[rows], np.ones(len(rows)), len(first) * width).reshape(-1, width)
+        after = _shares_of(self.given[who] - lost)
+        totals = np.tile(self.own.sum(axis=0), (size, 1))
+        whole = run_starts(unit)
+        if len(unit):
+            totals[unit[whole]] += np.add.reduceat(after - self.own[who], whole)
+        squares = self._squares(self.own)
+        own = squares.sum() + sums(unit, self._squares(after) - squares[who], size)
+        people = (self.given.sum(axis=1) > 0).sum() - sums(unit, 1.0 * (after.sum(axis=1) == 0), size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self._squares(totals) - own) / (people * (people - 1)))
+
+    def _squares(self, shares: Floats) -> Floats:
+        """Σ_c Σ_k s(c, k) p_c p_k of each row."""
+        similarity = self.people.votes.similarity
+        return np.asarray(((shares if similarity is None else shares @ similarity) * shares).sum(axis=1))
+
+
+def _shares_of(given: Floats) -> Floats:
+    """Rows that add up to 1; a row of nothing stays 0."""
+    sizes = given.sum(axis=1, keepdims=True)
+    return np.divide(given, sizes, out=np.zeros_like(given), where=sizes > 0)
 
 
 def _ends(limits: tuple[Floats, Floats]) -> tuple[float, float]:

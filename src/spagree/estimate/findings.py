@@ -105,6 +105,7 @@ def find(
     clustered = similar if tally.clusters is None else similar_votes(tally, metric, clusters=True)
     groups = item_groups_of(tally, clustered)
     teams = others.team_count if isinstance(others, Others) else 1
+    people = others
     if isinstance(others, Others) and others.why_not is not None:
         others = others.why_not
     if bootstrap is not None:
@@ -147,6 +148,7 @@ def find(
         level,
         chosen.scheme,
         similar=clustered,
+        people=people,
         others=every_n if isinstance(every_n, str) else others,
         interval_for=interval_for,
     )

@@ -48,6 +48,11 @@ class Units:
         """What each unit takes from the total of each label."""
         return self.take()
 
+    @cached_property
+    def order(self) -> Ints:
+        """The rows, unit by unit."""
+        return np.argsort(self.unit, kind="stable")
+
     @property
     def items_lost(self) -> Floats:
         """Items of which nothing is left without each unit."""
@@ -101,7 +106,7 @@ class Sizes:
         whole = np.zeros((2, width))
         whole[:, np.searchsorted(sizes, self.n)] = self.items, self.agreeing
         step = max(1, CELLS_AT_ONCE // max(1, width))
-        order = np.argsort(units.unit, kind="stable")
+        order = units.order
         starts = np.searchsorted(units.unit[order], np.arange(0, size, step))
         for first, rows in zip(range(0, size, step), np.split(order, starts[1:]), strict=True):
             shape = (min(step, size - first), width)

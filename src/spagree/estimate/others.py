@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -71,13 +71,17 @@ class Others:
     """Of single items, by code, under the metric in use."""
     patterns: LabelCounts
     """The same votes with alike items together."""
+    cluster: Ints | None = None
+    """The cluster of each item, by code, −1 for none; None if items are independent."""
     _made: dict[tuple[str, bool], Units] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, codes: Coded, patterns: LabelCounts | None, similarity: Floats | None) -> Others:
+    def of(
+        cls, codes: Coded, patterns: LabelCounts | None, similarity: Floats | None, cluster: Ints | None = None
+    ) -> Others:
         """From coded annotations; ``patterns`` is None if the tally does not keep them."""
         votes = replace(votes_in_codes(codes), similarity=similarity)
-        return cls(codes, votes, votes if patterns is None else patterns)
+        return cls(codes, votes, votes if patterns is None else patterns, cluster)
 
     @cached_property
     def shared(self) -> Floats:
@@ -98,6 +102,13 @@ class Others:
         numbers[pairable] = numbered(team[pairable])[1]
         sizes = np.bincount(numbers[self.codes.item] + 1)[1:]
         return numbers if len(sizes) > 1 and sizes.max() < NEARLY_ALL * sizes.sum() else None
+
+    @property
+    def equal_teams(self) -> float:
+        """How many equally busy teams would be as informative; infinite if all are one team."""
+        if self.teams is None:
+            return inf
+        return effective_number(np.bincount(self.teams[self.codes.item] + 1)[1:].astype(np.float64))
 
     @property
     def team_count(self) -> int:
@@ -149,10 +160,9 @@ class Others:
         between = 0.0
         if self.teams is not None:
             votes = replace(self.votes, cluster=self.teams)
-            sizes = np.bincount(self.teams[self.codes.item] + 1)[1:].astype(np.float64)
             teams = self._units("teams", shares, lambda: jackknife.items(votes, shares=shares))
             between = teams.variance(values(votes, teams)) or 0.0
-            equal_items = min(equal_items, effective_number(sizes))
+            equal_items = min(equal_items, self.equal_teams)
         people = self._units("people", shares, lambda: jackknife.annotators(self.codes, self.votes, shares=shares))
         without = values(self.votes, people)[self.shared > 0]
         if not np.isfinite(without).all():

@@ -43,14 +43,18 @@ def in_words(findings: Findings) -> str:
     return f"{meaning}{missing}."
 
 
-def both_intervals(findings: Findings) -> str:
-    """Every interval with whom it is for, the leading one first; empty without any."""
+def whom(findings: Findings) -> dict[str, str]:
+    """Whom the intervals are for, in words, the leading one first; only those that exist."""
     spa = findings.spa
     names = {ITEMS: "these two annotators" if findings.data.annotators == PAIR else "these annotators"}
     names[ANNOTATORS] = "other annotators"
-    order = (spa.interval_for, *(name for name in POPULATIONS if name != spa.interval_for))
-    known = [name for name in order if name in spa.intervals and spa.intervals[name].low is not None]
-    return ", ".join(f"{interval(spa.intervals[name])} for {names[name]}" for name in known)
+    order = sorted(POPULATIONS, key=lambda name: name != spa.interval_for)
+    return {name: names[name] for name in order if name in spa.intervals and spa.intervals[name].low is not None}
+
+
+def both_intervals(findings: Findings) -> str:
+    """Every interval with whom it is for, the leading one first; empty without any."""
+    return ", ".join(f"{interval(findings.spa.intervals[name])} for {words}" for name, words in whom(findings).items())
 
 
 def why_not_others(findings: Findings) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,9 +14,10 @@ from spagree.errors import count
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
+from spagree.estimate.uncertainty import POPULATIONS
 from spagree.estimate.weights import DEFAULT
 from spagree.present.fitted import CHART, ENDS, Fitted, Heading
-from spagree.present.sentence import REFERENCE, both_intervals, chance_gap, for_paper, headline, interval_name
+from spagree.present.sentence import REFERENCE, both_intervals, chance_gap, for_paper, headline, interval_name, whom
 from spagree.present.verdicts import checked
 from spagree.present.wording import escape_controls, figure, interval, label_list, left_out, number, percent, printable
 from spagree.understood import Understood
@@ -139,7 +141,7 @@ def _figures(findings: Findings) -> Iterator[RenderableType]:
     yield Text("\nWeighting schemes", style="bold")
     yield _scheme_table(findings)
     yield Text("\nCorrected for chance", style="bold")
-    yield _chance_figures(findings)
+    yield from _chance_figures(findings)
     if words := chance_gap(findings):
         yield _indented(words)
     if len(findings.missingness.by_n) > 1:
@@ -150,33 +152,46 @@ def _figures(findings: Findings) -> Iterator[RenderableType]:
 def _scheme_table(findings: Findings) -> Fitted:
     rows = dict(findings.schemes)
     rows.setdefault(findings.spa.weights, findings.spa)  # custom weights
-    table = Fitted(Heading("  scheme", is_right=False), Heading("agreement"), ENDS, CHART)
+    table = Fitted(Heading("  scheme", is_right=False), Heading("agreement"), *_ends(findings), CHART)
     chart = IntervalChart(rows.values())
     for name, estimate in rows.items():
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
-        table.add_row(marked, figure(estimate.value), interval(estimate), chart.draw(estimate), style=style)
+        table.add_row(marked, figure(estimate.value), *_limits(findings, estimate), chart.draw(estimate), style=style)
     return table
 
 
-def _chance_figures(findings: Findings) -> RenderableType:
-    """Every coefficient, or why there is none."""
-    values, reasons = zip(*((kappa.value, kappa.undefined) for kappa in findings.chance.values()), strict=True)
-    if set(values) == {None} and len(set(reasons)) == 1:
-        return _indented(f"Undefined: {reasons[0]}.")
-    return _chance_table(findings)
+def _ends(findings: Findings) -> list[Heading]:
+    """A column for each interval, the leading one first; the other is spare."""
+    titles = list(whom(findings).values())
+    if len(titles) < len(POPULATIONS):
+        return [ENDS]
+    return [replace(ENDS, title=titles[0]), replace(ENDS, title=titles[1], spare=2)]
 
 
-def _chance_table(findings: Findings) -> Fitted:
+def _limits(findings: Findings, estimate: Estimate) -> list[str]:
+    """The intervals of an estimate for these columns."""
+    names = list(whom(findings))
+    if len(names) < len(POPULATIONS):
+        return [interval(estimate)]
+    return [interval(estimate.intervals[name]) if name in estimate.intervals else "undefined" for name in names]
+
+
+def _chance_figures(findings: Findings) -> Iterator[RenderableType]:
+    """Every coefficient, and why some are undefined."""
+    defined = {name: each for name, each in findings.chance.items() if each.value is not None}
     parts = (Heading("observed", spare=1), Heading("by chance", spare=0))
-    table = Fitted(Heading("  coefficient", is_right=False), Heading("value"), ENDS, *parts)
-    for name, coefficient in findings.chance.items():
-        if coefficient.value is None:
-            table.add_row(f"  {name}", "undefined", str(coefficient.undefined), "", "")
-        else:
-            figures = (figure(coefficient.observed), figure(coefficient.expected))
-            table.add_row(f"  {name}", figure(coefficient.value), interval(coefficient), *figures)
-    return table
+    table = Fitted(Heading("  coefficient", is_right=False), Heading("value"), *_ends(findings), *parts)
+    for name, each in defined.items():
+        figures = (figure(each.observed), figure(each.expected))
+        table.add_row(f"  {name}", figure(each.value), *_limits(findings, each), *figures)
+    yield table
+    reasons: dict[str, list[str]] = {}
+    for name, each in findings.chance.items():
+        if name not in defined:
+            reasons.setdefault(str(each.undefined), []).append(name)
+    for reason, names in reasons.items():
+        yield _indented(f"{', '.join(names) if defined else 'All'} undefined: {reason}.")
 
 
 def _by_n_table(findings: Findings) -> Fitted:

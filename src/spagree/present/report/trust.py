@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from spagree.errors import count
+from spagree.estimate import Estimate
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.overlap import Overlap, Team
+from spagree.estimate.uncertainty import POPULATIONS
 from spagree.estimate.weights import REGISTRY
 from spagree.present.charts import agreement as charts
 from spagree.present.report.parts import Figure, Listing, Part, Section, Table, absent, drawn, table
-from spagree.present.sentence import chance_gap
-from spagree.present.tables import columns
+from spagree.present.sentence import chance_gap, whom
+from spagree.present.tables import Column, columns
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import left_out, printable
 
@@ -35,6 +38,7 @@ COEFFICIENTS = {
     "fleiss_kappa": "Fleiss' kappa, generalised; chance: classes as common as on average",
     "gwet_ac1": "Gwet's AC1; chance: small if one class is very common",
     "brennan_prediger": "Brennan and Prediger; chance: all classes equally likely",
+    "conger_kappa": "Conger's kappa, generalised; chance: every annotator labels as often as here",
 }
 
 
@@ -80,8 +84,30 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
 
 def _schemes(breakdowns: Breakdowns) -> Table:
     meaning = {name: scheme.about for name, scheme in REGISTRY.items()}
-    schemes = [{**row, "means": meaning.get(row["name"], "your own weights")} for row in charts.scheme_rows(breakdowns)]
-    return table("schemes", "All weighting schemes", schemes, SCHEMES)
+    findings = breakdowns.findings
+    figures = {**findings.schemes, findings.spa.weights: findings.spa}
+    schemes = [
+        {**row, **_other(figures[row["name"]]), "means": meaning.get(row["name"], "your own weights")}
+        for row in charts.scheme_rows(breakdowns)
+    ]
+    return table("schemes", "All weighting schemes", schemes, _with_both(breakdowns, SCHEMES))
+
+
+def _with_both(breakdowns: Breakdowns, shown: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns with one for each interval, if there are two."""
+    names = list(whom(breakdowns.findings).values())
+    if len(names) == 1 or not names:
+        return shown
+    place = next(place for place, column in enumerate(shown) if column.kind == "interval")
+    both = [replace(shown[place], title=names[0]), Column("other", names[1], "interval", ("other_low", "other_high"))]
+    return (*shown[:place], *both, *shown[place + 1 :])
+
+
+def _other(figure: Estimate) -> dict[str, float | None]:
+    """The ends of the interval that does not lead."""
+    name = next((name for name in POPULATIONS if name != figure.interval_for), None)
+    each = figure.intervals.get(str(name))
+    return {"other_low": None if each is None else each.low, "other_high": None if each is None else each.high}
 
 
 def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
@@ -155,8 +181,9 @@ def chance(breakdowns: Breakdowns) -> Section:
 
 def _chance(breakdowns: Breakdowns) -> Table:
     coefficients = [
-        {"name": name, "value": each.value, "low": each.low, "high": each.high, "observed": each.observed}
+        {"name": name, "value": each.value, "low": each.low, "high": each.high, **_other(each)}
+        | {"observed": each.observed}
         | {"expected": each.expected, "means": each.undefined or COEFFICIENTS[name]}
         for name, each in breakdowns.findings.chance.items()
     ]
-    return table("chance", "Chance-corrected coefficients", coefficients, CHANCE)
+    return table("chance", "Chance-corrected coefficients", coefficients, _with_both(breakdowns, CHANCE))
