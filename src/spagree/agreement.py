@@ -153,10 +153,10 @@ class Agreement:
         return self.measurement.disputed(most)
 
     def consensus(self) -> polars.DataFrame:
-        """Each item's majority: ``label`` (null for ties), ``tied``, ``share``, how likely it would be ``kept``."""
-        from spagree.estimate.consensus import consensus
+        """Each item's majority: ``label`` (null for ties), ``tied``, ``annotations`` and the label's ``share``."""
+        from spagree.estimate.disagreement import consensus
 
-        return consensus(to_polars(self.measurement.item_table().held.counts), self.spa.value, self.data.pairable_items)
+        return consensus(to_polars(self.measurement.item_table().held.counts))
 
     def distribution(self) -> polars.DataFrame:
         """How many items have each agreement: ``annotations, agreement, items``.

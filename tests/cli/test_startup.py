@@ -69,8 +69,8 @@ def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[
     heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
     heavy |= {"difflib", "hashlib", "hmac", "gzip", "zipfile", "rich._emoji_codes", "spagree.read.pseudonyms"}
     heavy |= {"spagree.tally.live", "spagree.tally.saved"}
-    breakdowns = {"actions", "annotators", "budgets", "comparison", "consensus", "development", "groups", "since"}
-    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}
+    breakdowns = {"actions", "annotators", "comparison", "development", "groups", "since"}
+    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "plan")}
     unasked |= {f"spagree.read.tools.{name}" for name in ("export", "records", "tool")}
     pages = {f"spagree.present.{name}" for name in ("report", "charts", "notebook", "earlier", "group_words")} | {
         "html"

@@ -60,9 +60,10 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
         return
     with working("counting annotations"):
         agreement = _measured(options)
-        if consensus:  # those least likely to keep their label, ties first
-            table = agreement.consensus().sort("kept", "item", nulls_last=False).head(worst)
-            columns = ["kept", "share", "annotations", "item", "label", "tied"]
+        if consensus:  # the smallest majorities, ties first
+            table = agreement.consensus()
+            table = table.sort(table["label"].is_not_null(), "share", "annotations", "item").head(worst)
+            columns = ["share", "annotations", "item", "label", "tied"]
         else:
             table = agreement.hardest(worst)
             columns = ["agreement", "annotations", "entropy", "item", "votes"]

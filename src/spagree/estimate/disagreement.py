@@ -160,3 +160,23 @@ class Disagreement:
         matrix[keys // size, keys % size] = share
         within = votes.per_group(votes.count * votes.smoothed(votes.count, matrix + matrix.T))
         return np.asarray(within / np.maximum(1.0, votes.n * (votes.n - 1)))
+
+
+def consensus(counts: polars.DataFrame) -> polars.DataFrame:
+    """One row per item of ``item, label, count``: ``item, label, tied, annotations, share``.
+
+    ``label`` is null if two or more labels tie for the most votes; ``tied`` lists them.
+
+    >>> votes = polars.DataFrame({"item": [1, 1, 2, 2], "label": ["a", "b", "a", "b"], "count": [3, 1, 2, 2]})
+    >>> consensus(votes).rows()
+    [(1, 'a', None, 4, 0.75), (2, None, 'a | b', 4, 0.5)]
+    """
+    label, count = polars.col("label"), polars.col("count")
+    leading = label.filter(count == count.max())
+    ordered = counts.with_columns(label.cast(polars.String), count.cast(polars.Int64)).sort("item", "label")
+    return ordered.group_by("item", maintain_order=True).agg(
+        polars.when(leading.len() == 1).then(leading.first()).alias("label"),
+        polars.when(leading.len() > 1).then(leading.str.join(" | ")).alias("tied"),
+        count.sum().alias("annotations"),
+        (count.max() / count.sum()).alias("share"),
+    )

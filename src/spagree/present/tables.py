@@ -136,7 +136,7 @@ COLUMNS = {
         *(Column(key, key, "name", width=30) for key in ("class", "annotator", "other", "label", "tied")),
         Column("commonest", "commonest label", "name", width=30),
         *(Column(key, key, "count") for key in ("annotations", "items", "shared", "pairs")),
-        *(Column(key, key) for key in ("agreement", "entropy", "probability", "share", "kept")),
+        *(Column(key, key) for key in ("agreement", "entropy", "probability", "share")),
         Column("interval", "interval", "interval"),
         Column("kappa interval", "kappa interval", "interval", ("cohen_kappa_low", "cohen_kappa_high")),
         Column("cohen_kappa", "kappa"),
