@@ -213,20 +213,15 @@ def test_the_mean_of_nothing_is_not_a_number() -> None:
     assert np.isnan(kernels._mean(np.zeros((2, 5), np.int64), np.ones(5)))
 
 
-def test_one_annotation_after_the_other_gives_the_cell_of_the_item() -> None:
+def test_one_annotation_after_the_other_gives_the_agreement_of_the_item() -> None:
     """A += 2 n_ic, against the definition."""
-    labels = [0, 1, 0, 0, 2, 1, 0]
-    state, bins, seen = np.zeros(3, np.int64), np.zeros((2, 8), np.int64), np.zeros(3, np.int64)
-    given: Counter[int] = Counter()
-    for number, label in enumerate(labels, start=1):
-        kernels._add(state, bins, seen, given[label], label)
-        given[label] += 1
-        cell = spagree.Cell.of(given.values())
-        assert tuple(state[:2]) == (cell.n, cell.pairs)
-        if number > 1:
-            assert bins[:, number].tolist() == [1, cell.pairs]
-            assert bins[:, 2:].sum() == bins[:, number].sum()
-            assert seen.tolist() == [given[each] for each in range(3)]
+    labels = np.array([0, 1, 0, 0, 2, 1, 0])
+    data = LabelSet("made", "Made", np.zeros(7, np.int64), labels)
+    values, paired = in_order(data, np.arange(7), np.arange(1, 8))
+    assert paired.tolist() == [0, *range(2, 8)]
+    for number in range(2, 8):
+        n, pairs, _ = spagree.Cell.of(Counter(labels[:number].tolist()).values())
+        assert values[number - 1] == pytest.approx(pairs / (n * (n - 1)), rel=1e-15)
 
 
 def test_numbers_below_a_bound_stay_below_it_and_reach_every_value() -> None:

@@ -1,7 +1,7 @@
 """The paper's experiments, tables and figures, regenerated from the public API (`spagree paper …`).
 
-    raw, standins ─ datasets ─ LabelSet ─ rounds (kernels) ─ Curves ─ experiments ─ CSV and figures
-    curves, unbiased: exact figures that need no data
+    datasets ─ LabelSet ─ rounds (kernels) ─ Curves ─ study ─ experiments ─ CSV and figures
+    exact: figures that need no data
 
 Nothing is downloaded: docs/paper/data.md says what to put where. If a data set of the paper is missing, a simulated
 stand-in of the same size replaces it and is labelled as simulated wherever its name appears.

@@ -94,11 +94,7 @@ def adding_samples(study: Study) -> list[Path]:
     """Variance when samples with a constant number of annotations are added, simulated and in closed form."""
     rows: list[Row] = []
     panels = {}
-    x, colour, dash = (
-        Axis("samples", "samples", format="~s"),
-        Axis("n", "annotations per sample"),
-        Axis("kind", "variance"),
-    )
+    x, colour = Axis("samples", "samples", format="~s"), Axis("n", "annotations per sample")
     for data in study.paper_sets:
         own = list(_sample_rows(study, data))
         rows += own
@@ -108,7 +104,7 @@ def adding_samples(study: Study) -> list[Path]:
             for kind, column in (("from rounds", "variance"), ("exact", "theory"))
             if row[column] > 0
         ]
-        panels[data.title] = charts.lines(long, x, VARIANCE, colour, dash=dash)
+        panels[data.title] = charts.lines(long, x, VARIANCE, colour, dash=Axis("kind", "variance"))
     caption = [
         f"{study.plan.rounds:,} rounds. Solid: from rounds. Dashed: exact, W/m + (1 − m/I)·S²/m, no simulation needed."
     ]

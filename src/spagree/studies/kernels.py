@@ -16,8 +16,6 @@ from numba import njit, prange
 ITEMS, PAIRS = range(2)
 # Columns of `state`, one row per item.
 N, A, FIRST = range(3)
-# Where the weights of a scheme come from: a row of weights by n, or k(n; a, 0) with the shape of the classes.
-BY_N, CLASS_SHAPE = range(2)
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -46,28 +44,6 @@ def _shuffle(order: Any, seed: Any) -> None:
         state = state + STEP
         chosen = _below(state, last + 1)
         order[last], order[chosen] = order[chosen], order[last]
-
-
-@njit(cache=True)
-def _add(state: Any, bins: Any, labels: Any, times: int, label: int) -> None:
-    """One more annotation of an item: A += 2 n_ic, and the item changes its bin."""
-    n = state[N]
-    if n == 0:
-        state[FIRST] = label
-    elif n == 1:
-        labels[state[FIRST]] += 1
-    if n >= 1:
-        labels[label] += 1
-        _move(bins, state, n, -1)
-        state[A] += 2 * times
-        _move(bins, state, n + 1, 1)
-    state[N] = n + 1
-
-
-@njit(cache=True)
-def _move(bins: Any, state: Any, n: int, sign: int) -> None:
-    bins[ITEMS, n] += sign
-    bins[PAIRS, n] += sign * state[A]
 
 
 @njit(cache=True)
@@ -107,22 +83,14 @@ def _class_shape(labels: Any) -> float:
 
 
 @njit(cache=True)
-def _record(bins: Any, labels: Any, schemes: Any, out: Any) -> None:
-    """SPA by scheme: by its row of weights, or by the shape of the classes; NaN before the first pair."""
-    shapes, weights = schemes
-    if bins[ITEMS, 2:].sum() == 0:
-        return
-    for place in range(shapes.size):
-        if shapes[place] == CLASS_SHAPE:
-            out[place] = _mean(bins, _family(bins.shape[1], _class_shape(labels)))
-        else:
-            out[place] = _mean(bins, weights[place])
-
-
-@njit(cache=True)
 def annotate(order: Any, data: Any, shape: Any, checkpoints: Any, schemes: Any, out: Any, paired: Any) -> None:
-    """Annotations in the given order; a row of ``data`` is item, (item, label) pair and label."""
+    """Annotations in the given order; a row of ``data`` is item, (item, label) pair and label.
+
+    One more annotation of an item: A += 2 n_ic, and the item changes its bin. Recorded is SPA by scheme, by its row of
+    weights or by the shape of the classes; NaN before the first pair.
+    """
     items, pairs, classes, most = shape
+    by_classes, weights = schemes
     state = np.zeros((items, 3), np.int64)
     times = np.zeros(pairs, np.int32)
     bins = np.zeros((2, most + 1), np.int64)
@@ -130,13 +98,27 @@ def annotate(order: Any, data: Any, shape: Any, checkpoints: Any, schemes: Any, 
     start = 0
     for step in range(checkpoints.size):
         for place in range(start, checkpoints[step]):
-            row = order[place]
-            pair = data[row, 1]
-            _add(state[data[row, 0]], bins, labels, times[pair], data[row, 2])
+            item, pair, label = data[order[place]]
+            n = state[item, N]
+            if n == 0:
+                state[item, FIRST] = label
+            else:
+                if n == 1:
+                    labels[state[item, FIRST]] += 1
+                labels[label] += 1
+                bins[ITEMS, n] -= 1
+                bins[PAIRS, n] -= state[item, A]
+                state[item, A] += 2 * times[pair]
+                bins[ITEMS, n + 1] += 1
+                bins[PAIRS, n + 1] += state[item, A]
+            state[item, N] = n + 1
             times[pair] += 1
         start = checkpoints[step]
         paired[step] = labels.sum()
-        _record(bins, labels, schemes, out[step])
+        if paired[step] > 0:
+            for place in range(by_classes.size):
+                own = _family(most + 1, _class_shape(labels)) if by_classes[place] else weights[place]
+                out[step, place] = _mean(bins, own)
 
 
 @njit(cache=True, parallel=True, nogil=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,16 +113,14 @@ def laid_out(data: LabelSet) -> tuple[Any, Any]:
 
 
 def registered(largest: int) -> tuple[Any, Any]:
-    """Every scheme for the kernels: where its weights come from, and its weights by n up to the largest."""
-    kernels = load_kernels()
-    codes, weights = [], np.zeros((len(REGISTRY), largest + 1))
-    for row, scheme in zip(weights, REGISTRY.values(), strict=True):
+    """Every scheme for the kernels: whether the classes decide its weights, and else its weights by n."""
+    by_classes, weights = np.zeros(len(REGISTRY), np.bool_), np.zeros((len(REGISTRY), largest + 1))
+    for row, scheme in enumerate(REGISTRY.values()):
         if callable(scheme.by_n):
-            codes.append(kernels.BY_N)
-            row[2:] = [scheme.by_n(n) for n in range(2, largest + 1)]
+            weights[row, 2:] = [scheme.by_n(n) for n in range(2, largest + 1)]
         else:
-            codes.append(kernels.CLASS_SHAPE)
-    return np.array(codes), weights
+            by_classes[row] = True
+    return by_classes, weights
 
 
 def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> AnnotationCurves:
@@ -151,8 +150,25 @@ def sample_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> Sampl
     """Add whole samples in random order, with n annotations each, for every n that enough items have."""
 
     def run() -> dict[str, Any]:
-        parts = [_constant(data, n, plan, tick) for n in constant_numbers(data)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        kernels = load_kernels()
+        per_item = data.per_item
+        starts = np.concatenate([[0], np.cumsum(per_item)])
+        label = data.label[np.argsort(data.item, kind="stable")]
+        parts = []
+        for n in constant_numbers(data):
+            chosen = np.flatnonzero(per_item >= n)
+            steps = checkpoints(len(chosen))
+            values = np.zeros((plan.rounds, len(steps)))
+            seeds = round_seeds(plan.rounds, plan.seed, 2, n)
+            for start in range(0, plan.rounds, AT_ONCE):
+                part = slice(start, start + AT_ONCE)
+                kernels.add_samples(label, starts, chosen, n, data.classes, steps, seeds[part], values[part])
+                if tick:
+                    tick(len(seeds[part]))
+            figures = (values.mean(axis=0), variance(values), constant_variance(data, n, steps))
+            parts.append((np.full(len(steps), n), steps, *figures))
+        names = ("n", "samples", "mean", "variance", "theory")
+        return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
 
     return SampleCurves(**_cached("samples", data, plan, run))
 
@@ -162,29 +178,6 @@ def constant_numbers(data: LabelSet) -> list[int]:
     per_item = data.per_item
     largest = int(per_item.max())
     return [n for n in range(2, largest + 1) if n == 2 or (per_item >= n).mean() >= LEAST_SHARE]
-
-
-def _constant(data: LabelSet, n: int, plan: Plan, tick: Tick | None) -> dict[str, Any]:
-    kernels = load_kernels()
-    per_item = data.per_item
-    chosen = np.flatnonzero(per_item >= n)
-    steps = checkpoints(len(chosen))
-    starts = np.concatenate([[0], np.cumsum(per_item)])
-    label = data.label[np.argsort(data.item, kind="stable")]
-    values = np.zeros((plan.rounds, len(steps)))
-    seeds = round_seeds(plan.rounds, plan.seed, 2, n)
-    for start in range(0, plan.rounds, AT_ONCE):
-        part = slice(start, start + AT_ONCE)
-        kernels.add_samples(label, starts, chosen, n, data.classes, steps, seeds[part], values[part])
-        if tick:
-            tick(len(seeds[part]))
-    return {
-        "n": np.full(len(steps), n),
-        "samples": steps,
-        "mean": values.mean(axis=0),
-        "variance": variance(values),
-        "theory": constant_variance(data, n, steps),
-    }
 
 
 def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Floats:
@@ -227,24 +220,16 @@ def _cached(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, A
     if plan.folder is None:
         return run()
     path = result_path(kind, data, plan, plan.folder)
-    cached = _load(path) if is_cached(kind, data, plan) else None
-    if cached:
-        return cached
-    result = run()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda beside: _write(beside, result), force=True)
-    return result
-
-
-def _load(path: Path) -> dict[str, Any] | None:
-    """A cached result; None if the file is damaged, so the result is recomputed."""
-    try:
-        with path.open("rb") as file, np.load(file) as arrays:
+    if is_cached(kind, data, plan):
+        # a damaged file is written again
+        with suppress(OSError, EOFError, ValueError, BadZipFile), path.open("rb") as file, np.load(file) as arrays:
             return dict(arrays)
-    except (OSError, EOFError, ValueError, BadZipFile):
-        return None
+    result = run()
 
+    def write(beside: Path) -> None:
+        with beside.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **result)
 
-def _write(path: Path, result: Mapping[str, Any]) -> None:
-    with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **result)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, write, force=True)
+    return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,7 @@ class Study:
     data: Path | None = None
     plan: Plan = field(default_factory=Plan)
     bar: Bar | None = None
-    recomputed: set[tuple[str, str]] = field(default_factory=set)
-    """The parts already recomputed under ``force``, so none is recomputed twice."""
+    done: dict[tuple[str, LabelSet], Any] = field(default_factory=dict)
 
     @cached_property
     def paper_sets(self) -> list[LabelSet]:
@@ -53,17 +52,21 @@ class Study:
 
     def annotations(self, data: LabelSet) -> AnnotationCurves:
         """Adding single annotations; computed once."""
-        return annotation_curves(data, *self._part("annotations", data, self.plan.rounds))
+        found: AnnotationCurves = self._once("annotations", data, annotation_curves, self.plan.rounds)
+        return found
 
     def samples(self, data: LabelSet) -> SampleCurves:
         """Adding samples with a constant number of annotations; computed once."""
-        return sample_curves(data, *self._part("samples", data, self.plan.rounds * len(constant_numbers(data))))
+        rounds = self.plan.rounds * len(constant_numbers(data))
+        found: SampleCurves = self._once("samples", data, sample_curves, rounds)
+        return found
 
-    def _part(self, kind: str, data: LabelSet, total: int) -> tuple[Plan, Tick | None]:
-        plan = replace(self.plan, force=self.plan.force and (kind, data.name) not in self.recomputed)
-        self.recomputed.add((kind, data.name))
-        ready = is_cached(kind, data, plan)
-        return plan, self.bar(f"{kind}: {data.title}", total) if self.bar and not ready else None
+    def _once(self, kind: str, data: LabelSet, curves: Callable[..., Any], rounds: int) -> Any:
+        if (kind, data) not in self.done:
+            ready = is_cached(kind, data, self.plan)
+            tick = self.bar(f"{kind}: {data.title}", rounds) if self.bar and not ready else None
+            self.done[kind, data] = curves(data, self.plan, tick)
+        return self.done[kind, data]
 
     def table(self, name: str, rows: Rows) -> Path:
         """Write rows as NAME.csv, in full precision."""
