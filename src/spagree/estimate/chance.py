@@ -346,7 +346,8 @@ class _Coefficient:
         low, high = _ends(kappa_limits(point, error, span, differ, number, self.level, freedom))
         if value <= 0 or not self._agree_on_a_rare_label:
             annotations = self.votes.pairable().per_label(self.votes.pairable().count)
-            low = min(low, float(below_chance(total(annotations) - float(annotations.max()), total(annotations))))
+            rare = float(below_chance(total(annotations) - float(annotations.max()), total(annotations)))
+            low = min(low, max(rare, -self.expected / room))  # nobody can agree less than never
         return Interval(stderr, low, high)
 
     @cached_property
