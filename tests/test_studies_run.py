@@ -1,9 +1,10 @@
-"""The studies behind docs/studies still run: one setting of each, two rounds. The long runs are in the Makefile."""
+"""The studies behind docs/studies still run: one setting of each, two rounds. `python -m benchmarks` has the long runs."""
 
 from __future__ import annotations
 
 import importlib
 import re
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,16 @@ def studies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def module(name: str) -> Any:
     return importlib.import_module(name)
+
+
+def test_every_study_and_benchmark_has_its_module_and_every_study_its_page() -> None:
+    """The names that `python -m benchmarks` offers."""
+    names = runpy.run_path(str(FOLDER / "__main__.py"), run_name="names")
+    for each in (*names["STUDIES"].values(), *names["BENCHMARKS"].values()):
+        assert (FOLDER / f"{each}.py").is_file(), each
+    for each in names["STUDIES"]:
+        assert (FOLDER.parent / "docs" / "studies" / f"{each}.md").is_file(), each
+        assert f"studies/{each}.md" in (FOLDER.parent / "mkdocs.yml").read_text("utf-8"), each
 
 
 @pytest.mark.parametrize("kind", ["knowing", "confusing", "schools", "differing", "rating", "in_clusters"])
