@@ -26,6 +26,7 @@ from spagree.estimate.similarity import NOMINAL, SET_METRICS
 from spagree.estimate.uncertainty import AUTO
 from spagree.late import nw
 from spagree.measuring import measure, policies
+from spagree.messages import opt
 from spagree.options import TOOLS, Reading, declared, split
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
@@ -55,7 +56,9 @@ def compare_models(
     import polars
 
     for name in (option for option in ("cluster", "by") if options.get(option) is not None):
-        raise UsageError(f"--{name} is for comparing two sources or more; leave it out, or choose rows with --where")
+        raise UsageError(
+            f"{getattr(opt, name)} is for comparing two sources or more; leave it out, or choose rows with {opt.where}"
+        )
     if not 0 <= margin < 1:
         raise UsageError(f"margin {margin}: how much less agreement still counts as good, for example 0.05")
     measured = measure(source, **options)
@@ -71,7 +74,9 @@ def compare_models(
     is_machine = polars.col(ANNOTATOR).is_in([*compared, *others])
     people = whole.filter(polars.col(ANNOTATOR).is_null() | ~is_machine)
     if people.is_empty():
-        raise DataError(f"--model {', '.join(sources)}: everybody in the source is a model; add the labels of people")
+        raise DataError(
+            f"{opt.model(', '.join(sources))}: everybody in the source is a model; add the labels of people"
+        )
     runs = {name: _runs(name, own_file, whole, people, options) for name, own_file in sources.items()}
     unknown = people[ANNOTATOR].null_count() == people.height
     annotator = None if unknown else ANNOTATOR
@@ -120,7 +125,7 @@ def _runs(
 def _unknown_model(name: str, annotators: Sequence[str]) -> UsageError:
     if not annotators:
         return UsageError(
-            f"model {name!r}: the annotators of the source are unknown; name their column with --annotator"
+            f"model {name!r}: the annotators of the source are unknown; name their column with {opt.annotator}"
         )
     near = difflib.get_close_matches(name, annotators, n=1)
     hint = f"did you mean {near[0]!r}? Annotators" if near else "annotators"
@@ -231,7 +236,7 @@ def _cautions(
         yield Caution(
             "other_models_left_out",
             f"{_listed([*map(repr, others)])}: named like a model, so left out of the people; to compare one with "
-            f"people: --model {others[0]!r}. If it is a person, give them another name",
+            f"people: {opt.model(others[0])}. If it is a person, give them another name",
         )
     human_labels = {canonical(label) for label in people[LABEL].unique()}
     for name, tables in runs.items():
@@ -244,7 +249,7 @@ def _cautions(
             yield Caution(
                 "labels_of_model_only",
                 f"{name} gave labels that no person gave, which count as disagreement: {shown}{more}. If they mean "
-                f"that it did not answer, leave them out with --missing {often[0][0]!r}",
+                f"that it did not answer, leave them out with {opt.missing(often[0][0])}",
             )
         if len(findings[name].labels) == 1:
             yield Caution(

@@ -11,6 +11,7 @@ from spagree.comparing.results import Comparison
 from spagree.comparing.sides import group_part, on_one_scale, rescaled, sides_of
 from spagree.errors import DataError
 from spagree.estimate.comparison import compare_sides, holm, p_of
+from spagree.messages import opt
 
 
 def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str) -> Comparison:
@@ -25,7 +26,7 @@ def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any],
             names_with.setdefault(group, []).append(name)
     shared = [group for group, names in names_with.items() if len(names) == len(agreements)]
     if not shared:
-        raise DataError(f"--by {options['by']}: the sources have no group in common; compare them without it")
+        raise DataError(f"{opt.by(options['by'])}: the sources have no group in common; compare them without it")
 
     def part(agreement: Agreement, group: str) -> Agreement:
         return rescaled(group_part(agreement, group, options), agreement.measurement.metric)

@@ -21,6 +21,7 @@ from spagree.estimate.uncertainty import ITEMS, Estimate, Interval
 from spagree.grouping import Floats, Ints
 from spagree.late import nw
 from spagree.measuring import measure
+from spagree.messages import opt
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
 from spagree.tally.coded import places
@@ -44,7 +45,7 @@ def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agree
     """Measure annotations that are already read and cleaned, on their engine."""
     names = column_names(frame)
     if COUNT in names and CLUSTER in names:
-        raise UsageError("--cluster: parts of a table of counts are compared item by item; leave it out")
+        raise UsageError(f"{opt.cluster}: parts of a table of counts are compared item by item; leave it out")
     if COUNT in names:
         counts = to_polars(frame.select(ITEM, LABEL, COUNT))
         return measure(ItemCounts(counts, None, {}), **estimating(options))
@@ -96,7 +97,7 @@ def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dic
     """The annotations made before a moment, and those made from then on."""
     frame = agreement.measurement.annotations
     if frame is None or TIME not in column_names(frame):
-        raise UsageError("before needs the time of each annotation; name its column with --time")
+        raise UsageError(f"before needs the time of each annotation; name its column with {opt.time}")
     unknown = row_count(frame.filter(nw.col(TIME).is_null()))
     if unknown:
         raise DataError(

@@ -30,6 +30,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Bootstrap, Est
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.option_names import spelled
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
@@ -51,12 +52,12 @@ MOST_PEOPLE = 40  # annotators whose pairs a page compares
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
 NOT_CHECKED = (
     f"above {CHEAP_ANNOTATIONS:,} annotations, teams that share no item are not looked for, nor above "
-    f"{MOST_ANNOTATIONS:,} labels that only one annotator uses; a report (--report FILE) and agreement.overlap() "
+    f"{MOST_ANNOTATIONS:,} labels that only one annotator uses; a report ({opt.report} FILE) and agreement.overlap() "
     "show them"
 )
-NO_GROUPS = "no column of groups was named; name one with --by (by=)"
+NO_GROUPS = f"no column of groups was named; name one with {opt.by}"
 NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
-ON_REQUEST = "above {most:,} annotations it is computed only when asked for: --interval-for annotators"
+ON_REQUEST = f"above {MOST_FOR_BOTH:,} annotations it is computed only when asked for: {opt.interval_for('annotators')}"
 ACTIONS = "actions"  # rests on other breakdowns
 LONGEST = ("development", "annotators", "overlap")  # of those that need no other
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
@@ -309,7 +310,7 @@ class Measurement(Evidence):
     def _told(self, *, in_full: bool = False) -> Others | str:
         """What annotators say about others: above half a million annotations only on request, or ``in_full``."""
         if not in_full and self.interval_for != ANNOTATORS and self.tally.annotations > MOST_FOR_BOTH:
-            return spelled(ON_REQUEST.format(most=MOST_FOR_BOTH))
+            return spelled(ON_REQUEST)
         return self.others
 
     def concentration(self) -> Concentration:

@@ -12,6 +12,7 @@ from spagree.estimate.missingness import Missingness
 from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
 from spagree.estimate.uncertainty import FEW_ITEMS, ITEMS, Estimate
 from spagree.estimate.weights import Weights
+from spagree.messages import opt
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
 
@@ -33,7 +34,7 @@ NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
     "If the number of annotations was decided by looking at the labels, score only the first "
-    "annotations of each item in time order (--first 2), which is unbiased under such designs; "
+    f"annotations of each item in time order ({opt.first('2')}), which is unbiased under such designs; "
     "otherwise report agreement by number of annotations."
 )
 
@@ -149,7 +150,7 @@ def _no_people(tally: Tally) -> Iterator[Caution]:
     models = [*filter(is_named_like_a_model, people)]
     for kind, names in (("a decision", decided), ("a model", models)):
         if names and len(people) > len(names):
-            option = " ".join(f"--exclude-annotator {name!r}" for name in names)
+            option = opt.exclude_annotator(names)
             yield Caution(
                 "not_a_person",
                 f"{', '.join(map(repr, names))}: by the name {kind} rather than an annotator, but counted as one; to "
@@ -180,7 +181,7 @@ def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
         "few_items_decide",
         f"{size:,} of {tally.pairable_items:,} items, with {most[-1][0]:,} annotations or more, carry "
         f"{float(share):.0%} of the weight, so the interval is as wide as for {float(whole**2 / squares):.0f} equally "
-        "weighted items; weight all items equally (--weights flat), or annotate more items as often",
+        f"weighted items; weight all items equally ({opt.weights('flat')}), or annotate more items as often",
     )
 
 
@@ -227,7 +228,7 @@ def _kinds(tally: Tally) -> Iterator[Caution]:
     labels = list(tally.labels)
     numbers = all(map(is_number, with_points(labels)))
     if len(labels) >= FEWEST_LABELS and len(labels) > FREE_TEXT * tally.annotations:
-        kind = "measurements (--metric interval)" if numbers else "free text, which has no classes to agree on"
+        kind = f"measurements ({opt.metric('interval')})" if numbers else "free text, which has no classes to agree on"
         yield Caution(
             "many_classes",
             f"{len(labels):,} different labels in {tally.annotations:,} annotations: is the label column right, or are "
@@ -237,5 +238,5 @@ def _kinds(tally: Tally) -> Iterator[Caution]:
         yield Caution(
             "number_labels",
             "the labels are numbers, and are compared as names: 1 and 2 differ as much as 1 and 5. If they are points "
-            "on a scale, use --metric ordinal (or interval)",
+            f"on a scale, use {opt.metric('ordinal')} (or interval)",
         )

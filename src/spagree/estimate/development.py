@@ -21,6 +21,7 @@ from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, spa_estimate, undefined
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.grouping import AnyInts, Ints, counted, numbered, run_of_each, run_starts
+from spagree.messages import opt
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
 from spagree.tally.coded import CodedTable
@@ -30,7 +31,7 @@ from spagree.tally.tally import Cell, Pattern, Tally
 if TYPE_CHECKING:
     import polars
 
-NO_TIMES = "the times of the annotations are unknown; name their column with --time (time=)"
+NO_TIMES = f"the times of the annotations are unknown; name their column with {opt.time}"
 MOST_STEPS = 1_000
 RECENT = 8  # "recent" is the last eighth of the steps
 ROWS_AT_ONCE = 500_000  # annotations: memory used again costs a fraction of fresh memory
@@ -107,7 +108,7 @@ def _in_steps(table: CodedTable, steps: int) -> Timed:
     is_known = table.time.is_finite() if table.time.dtype.is_float() else table.time.is_not_null()
     time, chosen = table.time.filter(is_known), is_known.fill_null(value=False).to_numpy()
     if not len(time):
-        raise DataError(f"none of the {len(chosen):,} annotations has a time; name another column with --time (time=)")
+        raise DataError(f"none of the {len(chosen):,} annotations has a time; name another column with {opt.time}")
     size = min(steps, len(time))
     last = -(-np.arange(1, size + 1) * len(time) // size) - 1
     ordered = time.sort()

@@ -29,6 +29,7 @@ from spagree.estimate.uncertainty import (
     undefined,
 )
 from spagree.estimate.weights import DEFAULT, REGISTRY, ByN, Weights, check_scheme, weigh, weigh_at
+from spagree.messages import opt
 from spagree.options import CustomWeights
 from spagree.tally.count import Counted
 from spagree.tally.tally import Tally, commonest_first
@@ -268,7 +269,7 @@ def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metr
         return ()
     value = find(counted.without(looks), weights, metric=metric).spa.value
     shown = ", ".join(f"{label!r} ×{labels[label]:,}" for label in looks)
-    option = " ".join(f"--missing {label!r}" for label in looks)
+    option = opt.missing(looks)
     then = "nothing that could be compared" if value is None else f"an agreement of {value:.4f}"
     message = f"these labels look like missing values but were counted: {shown}. If they are, {option} gives {then}"
     return (Caution("looks_missing", message),)

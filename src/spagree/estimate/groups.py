@@ -25,6 +25,7 @@ from spagree.estimate.others import Others
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Estimate, Interval, leading, undefined, wilson
 from spagree.grouping import Floats, Ints, sums
+from spagree.messages import opt
 from spagree.options import CustomWeights
 from spagree.tally.coded import Coded
 from spagree.tally.tally import NO_VALUE, Grouped, Tally
@@ -87,8 +88,8 @@ def find_groups(
     parts, of_annotators = tally.groups(), tally.grouped.of_annotators
     if len(parts) > MOST_GROUPS:
         raise UsageError(
-            f"--by {tally.grouped.by!r}: {len(parts):,} groups, more than the {MOST_GROUPS} that are compared; name a "
-            "column with fewer values, or use it as --cluster"
+            f"{opt.by(tally.grouped.by)}: {len(parts):,} groups, more than the {MOST_GROUPS} that are compared; name a "
+            f"column with fewer values, or use it as {opt.cluster}"
         )
     metric = metric.over(scale_of(tally))
     leads = ITEMS if interval_for == AUTO and not of_annotators else interval_for

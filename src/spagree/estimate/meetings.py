@@ -15,6 +15,7 @@ import numpy as np
 
 from spagree.errors import DataError
 from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, run_of_each, run_starts, sums
+from spagree.messages import opt
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _by_named(codes: Coded) -> tuple[Ints, Ints, Ints]:
     if met > MOST_MEETINGS:
         raise DataError(
             f"annotators met {met:,} times: too many to compare in pairs (at most {MOST_MEETINGS:,}); take the first "
-            "annotations of each item (--first)"
+            f"annotations of each item ({opt.first})"
         )
     return who, item, label
 

@@ -17,6 +17,7 @@ import numpy as np
 from spagree import plugins
 from spagree.errors import DataError, UsageError, unknown_name
 from spagree.grouping import Floats, ratio
+from spagree.messages import opt
 from spagree.options import Similarity
 
 NOMINAL = "nominal"
@@ -132,10 +133,10 @@ def _numbers(metric: Metric, labels: Sequence[str]) -> Floats:
         wrong = next(label for label in labels if not is_number(label))
         raise DataError(
             f"metric {metric.name}: the label {wrong!r} is not a number; use ordinal, linear or quadratic "
-            "with the order of the labels (--order low,middle,high)"
+            f"with the order of the labels ({opt.order('low,middle,high')})"
         ) from None
     if not np.isfinite(values).all():
-        raise DataError(f"metric {metric.name}: a label is not a finite number; name it with --missing")
+        raise DataError(f"metric {metric.name}: a label is not a finite number; name it with {opt.missing}")
     return values
 
 
@@ -164,14 +165,14 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
         unknown = [label for label in labels if label not in metric.order]
         if unknown:
             raise DataError(
-                f"order: the label {unknown[0]!r} occurs but is not in it; add it, or name it with --missing"
+                f"order: the label {unknown[0]!r} occurs but is not in it; add it, or name it with {opt.missing}"
             )
         return np.array([metric.order.index(label) for label in labels], dtype=np.float64)
     if not all(map(is_number, with_points(labels))):
         wrong = next(label for label in labels if not is_number(label))
         raise DataError(
             f"metric {metric.name}: the order of the labels is not known ({wrong!r} is not a number); "
-            "give it from low to high with --order low,middle,high"
+            f"give it from low to high with {opt.order('low,middle,high')}"
         )
     values = _numbers(metric, labels)
     return np.argsort(np.argsort(values)).astype(np.float64) if by_rank else values
@@ -207,7 +208,7 @@ class _Sets:
         if labels and all(len(options) < 2 for options in sets) and not any(label.startswith("[") for label in labels):
             raise DataError(
                 f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); name what separates them "
-                "with --separator, or use the metric nominal"
+                f"with {opt.separator}, or use the metric nominal"
             )
         times = Counter(option for options in sets for option in options)
         place = {option: number for number, option in enumerate(option for option in times if times[option] > 1)}

@@ -14,6 +14,7 @@ from spagree.errors import UsageError, unknown_name
 from spagree.estimate.intervals import score_limits, two_sided
 from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, exact_mean, total
 from spagree.grouping import Floats, numbered
+from spagree.messages import opt
 
 NOT_PAIRABLE = "no item has two annotations, so agreement cannot be measured"
 ONE_ANNOTATOR = "only one annotator, so agreement cannot be measured"
@@ -81,7 +82,7 @@ E = TypeVar("E", bound=Estimate)
 def check_interval_for(interval_for: str) -> None:
     """Refuse a misspelt name before any work is done."""
     if interval_for not in INTERVALS_FOR:
-        raise unknown_name("value of --interval-for", str(interval_for), INTERVALS_FOR)
+        raise unknown_name(f"value of {opt.interval_for}", str(interval_for), INTERVALS_FOR)
 
 
 def leading(figure: E, intervals: Mapping[str, Interval], interval_for: str = AUTO) -> E:

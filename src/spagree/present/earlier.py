@@ -11,6 +11,7 @@ from typing import Any
 
 from spagree.errors import FileError, UsageError, count
 from spagree.estimate.since import change_of
+from spagree.messages import opt
 from spagree.present.wording import change, figure
 
 EMBEDDED = re.compile(r'<script type="application/json" id="figures">(.*?)</script>', re.DOTALL)
@@ -30,7 +31,8 @@ def earlier_figures(path: str | os.PathLike[str]) -> dict[str, Any]:
         figures = None
     if not isinstance(figures, dict) or not ({"spa", "data"} <= figures.keys() or "questions" in figures):
         raise UsageError(
-            f"{os.fspath(path)}: holds no figures from spagree; name a report (--report) or JSON (--json) it wrote"
+            f"{os.fspath(path)}: holds no figures from spagree; name a report ({opt.report}) or JSON ({opt.json}) "
+            "it wrote"
         )
     return figures
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from spagree.errors import count
 from spagree.estimate import actions
 from spagree.estimate.breakdown_values import Action
+from spagree.messages import opt
 from spagree.option_names import spelled
 from spagree.present.report.parts import Step
 from spagree.present.wording import figure, percent, plus_minus, printable
 
 NAME = 32
 EARLY = (
-    "Right if more people were asked because the first ones disagreed (--first 2); otherwise report agreement by "
-    "number of annotations."
+    f"Right if more people were asked because the first ones disagreed ({opt.first('2')}); otherwise report agreement "
+    "by number of annotations."
 )
 LITTLE = 0.05  # of all disagreement: below this, no few items explain it
 TWICE = 2  # times their share of the items: below this, no item stands out
