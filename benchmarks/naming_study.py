@@ -225,7 +225,7 @@ annotations, unless the row says otherwise. {made_by("naming", repetitions)}
 *Plain agreement* is what spagree does not do: compare everybody's agreement with others to the mean. The *first test*
 compares the same items and corrects for the number of people, but believes that people answer independently;
 `stands_out` also asks whether it would say the same if what two of the others agree with each other did not count,
-whichever two, of those who met on ten or more of the person's items.
+whichever two, of those who met on ten, or on a tenth, of the person's items.
 
 ## Nobody differs: projects in which somebody is named
 
@@ -245,8 +245,10 @@ whichever two, of those who met on ten or more of the person's items.
 
 **What it means.** Whoever is named differs from the others, not necessarily for the worse. The caution about two who
 copy costs little where many people meet, and most where three annotations of an item come from few people; three
-people who label everything are never named, because one who differs and two who copy look the same. Against three who
-copy it does not help in a small team: look at the pairs who agree most.
+people who label everything are never named, because one who differs and two who copy look the same. It is not only
+for fixed teams: of 5 people with three annotations per item, any two share half of their items, and the first test
+names somebody in every project where two copy. Against three who copy it does not help in a small team: look at the
+pairs who agree most.
 """
 
 

@@ -6,7 +6,7 @@ one label. Both tests therefore compare annotators with the others on the same i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05  # how often the list may name someone who is like the others
 THREE = 3  # annotations: of two, nobody can say who differs
+OFTEN = 0.1  # of the items: two who met on fewer hardly move a mean
 CROWD = 20  # annotations of an item: among more, two who always agree hardly count
 NO_OVERLAP = "shares no item with anybody"
 ONE_ITEM = "shares only one item, too few to show how items differ"
@@ -79,8 +80,16 @@ class Visits:
 
     def where(self, chosen: NDArray[np.bool_] | Ints) -> Visits:
         """Some of the annotations."""
-        columns = self.annotator, self.item, self.unit, self.label, self.n, self.agree, self.pairs
-        return Visits(self.people, *(column[chosen] for column in columns), self.similarity)
+        return replace(
+            self,
+            annotator=self.annotator[chosen],
+            item=self.item[chosen],
+            unit=self.unit[chosen],
+            label=self.label[chosen],
+            n=self.n[chosen],
+            agree=self.agree[chosen],
+            pairs=self.pairs[chosen],
+        )
 
     @property
     def against_rest(self) -> Floats:
@@ -107,7 +116,7 @@ class Visits:
         first, place = numbered(self.annotator, self.unit)
         who, size = self.annotator[first], np.bincount(place).astype(np.float64)
         deviation = sums(place, values - mean[self.annotator], len(first))
-        units = np.bincount(who, minlength=self.people)
+        units = np.bincount(who, minlength=self.people).astype(np.float64)
         squares, sizes = (sums(who, each**2, self.people) for each in (deviation, size))
         return Means.of(items, mean, squares, units, sizes)
 
@@ -126,7 +135,7 @@ class Means(NamedTuple):
     units: Floats
 
     @classmethod
-    def of(cls, items: Floats, mean: Floats, squares: Floats, units: Ints | Floats, sizes: Floats) -> Means:
+    def of(cls, items: Floats, mean: Floats, squares: Floats, units: Floats, sizes: Floats) -> Means:
         """From the sums over units: their number, squared deviations and squared numbers of items."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(items, mean, mean_error(units, squares) * units / items, ratio(items**2, sizes, 0.0))
@@ -190,16 +199,16 @@ def rejected(p: Floats) -> list[int]:
 def _without_two(compared: Visits, person: int) -> float:
     """The largest p of a person's difference where the agreement of some two of the others with each other is left out.
 
-    These are two who met on ten or more of the person's items: on fewer they hardly move a mean, nor among very many
-    annotations of an item. Of three annotations nothing is left to compare with. 1 if too few items are left, and 0
-    if no two met that often.
+    These are two who met on ten or on a tenth of the person's items: on fewer they hardly move a mean, nor among very
+    many annotations of an item. Of three annotations nothing is left to compare with. 1 if too few items are left, 0 if
+    no two met that often.
     """
     rows, (number, starts, sizes) = compared.by_annotator[person], compared.by_item
-    mine, size = compared.where(rows), sizes[number[rows]]
+    mine, around = compared.where(rows), sizes[number[rows]]
     value, unit = mine.against_rest, np.unique(mine.unit, return_inverse=True)[1].ravel()
     # Any two others of each of these items, and how the person compares with the rest without these two
-    place, start = np.repeat(np.arange(len(rows)), size), starts[number[rows]] - np.cumsum(size) + size
-    row = np.repeat(start, size) + np.arange(len(place))
+    place, start = np.repeat(np.arange(len(rows)), around), starts[number[rows]] - np.cumsum(around) + around
+    row = np.repeat(start, around) + np.arange(len(place))
     beside = (compared.annotator[row] != person) & (compared.n[row] <= CROWD)
     others, place = compared.where(row[beside]), place[beside]
     one, two = pairs_within(np.bincount(place, minlength=len(rows)))
@@ -219,13 +228,13 @@ def _without_two(compared: Visits, person: int) -> float:
     def over_units(whole: Floats, left: Floats) -> Floats:
         return np.asarray(whole.sum() + sums(pair, left - whole[where], len(met)))
 
-    items, sizes = over_units(size, size_left), over_units(size**2, size_left**2)
+    items, squared_sizes = over_units(size, size_left), over_units(size**2, size_left**2)
     units = over_units(np.ones(len(size)), (size_left > 0).astype(np.float64))
     mean = ratio(over_units(total, total_left), items)
     products = over_units(total * size, total_left * size_left)
-    squares = over_units(total**2, total_left**2) - 2 * mean * products + mean**2 * sizes
-    p = Means.of(items, mean, np.maximum(squares, 0.0), units, sizes).p
-    return float(np.nan_to_num(p, nan=1.0)[met >= FEW_ITEMS].max(initial=0.0))
+    squares = over_units(total**2, total_left**2) - 2 * mean * products + mean**2 * squared_sizes
+    p = Means.of(items, mean, np.maximum(squares, 0.0), units, squared_sizes).p
+    return float(np.nan_to_num(p, nan=1.0)[met >= min(FEW_ITEMS, OFTEN * len(rows))].max(initial=0.0))
 
 
 @dataclass(frozen=True)

@@ -201,8 +201,8 @@ class _Rows:
         agreeing = votes.agreeing_pairs[group]
         left = agreeing - 2 * (mine - taken) + (within - taken)
         lost = partial(self._lost, group, n, n - taken, unit, times, shares)
-        n, left_over = n.astype(np.int64), (n - taken).astype(np.int64)
-        return Units(unit, np.ones(rows), n, left_over, agreeing, left, times, lost)
+        sizes, sizes_left = n.astype(np.int64), (n - taken).astype(np.int64)
+        return Units(unit, np.ones(rows), sizes, sizes_left, agreeing, left, times, lost)
 
     def _lost(self, group: Ints, n: Floats, rest: Floats, unit: Ints, times: Floats, shares: bool) -> LabelCounts:
         """What the labels of an item lose: of its own, and with two annotations the other that no longer has a pair."""
