@@ -22,8 +22,6 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from spagree.garbage import without_collecting as _without_collecting
-
 
 class _Surface(ModuleType):
     """The functions ``simulate`` and ``tally`` share their names with modules; users get the functions."""
@@ -52,8 +50,7 @@ def __getattr__(name: str) -> object:
         return __dir__()
     if name not in _homes():
         raise AttributeError(f"module 'spagree' has no attribute {name!r}")
-    with _without_collecting():
-        value = getattr(import_module(_homes()[name]), name)
+    value = getattr(import_module(_homes()[name]), name)
     globals()[name] = value
     return value
 

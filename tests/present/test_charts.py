@@ -12,10 +12,10 @@ import pytest
 
 import spagree
 from spagree.estimate.annotators import mean_agreement
-from spagree.moments import is_date
 from spagree.present.charts.agreement import Charts, are_dated, development_rows, in_order
 from spagree.present.charts.spec import PAGE, PAPER, domain, theme
 from spagree.present.wording import change, escape_controls, limits, moment, short_names
+from spagree.timestamps import is_date
 
 NAMES = [name for name in vars(Charts) if not name.startswith("_")]
 

@@ -22,12 +22,12 @@ from spagree.grouping import Floats, Ints
 from spagree.late import nw
 from spagree.measuring import measure
 from spagree.messages import opt
-from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
 from spagree.tally.coded import places
 from spagree.tally.count import group_name
 from spagree.tally.engines import column_names, row_count, rows, to_polars
 from spagree.tally.items import ItemCounts, spelled
+from spagree.timestamps import unix_seconds
 
 if TYPE_CHECKING:
     import polars

@@ -28,9 +28,9 @@ from spagree.estimate.label_counts import LabelCounts, item_groups_of
 from spagree.estimate.uncertainty import Estimate, half_interval, standard_error, steadied, wilson
 from spagree.estimate.weights import weigh_at
 from spagree.grouping import Floats
-from spagree.moments import is_date, unix_seconds
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
+from spagree.timestamps import is_date, unix_seconds
 
 if TYPE_CHECKING:
     import polars

@@ -18,8 +18,8 @@ from spagree.read.table import shown
 from spagree.read.tools.export import label as label_of
 from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
 from spagree.read.tools.records import one_or_more, part
-from spagree.read.tools.timestamps import usual
 from spagree.read.tools.tool import ReaderOptions, Value
+from spagree.timestamps import usual
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 SHORT = min(LONGEST.values())

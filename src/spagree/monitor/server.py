@@ -30,7 +30,7 @@ from spagree.monitor.live import Live
 from spagree.monitor.security import Guard, TooLargeError, TooSlowError, body_of, problem
 from spagree.monitor.writer import BusyError, StoreError
 from spagree.present.report.page import own_file
-from spagree.read.tools.timestamps import usual
+from spagree.timestamps import usual
 
 LONGEST_MARK = 200
 EVERY, SHARE = 5.0, 8.0  # sections are made every five seconds, and take an eighth of the time at most

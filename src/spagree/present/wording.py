@@ -148,7 +148,7 @@ def moment(seconds: float) -> str:
     """
     from datetime import UTC, datetime
 
-    from spagree.moments import is_date
+    from spagree.timestamps import is_date
 
     if not is_date(seconds):
         return number(seconds)

@@ -16,7 +16,6 @@ import numpy as np
 from spagree.errors import DataError, DuplicateError, count
 from spagree.grouping import Codes, Ints, run_starts
 from spagree.late import nw
-from spagree.moments import unix_seconds
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, LABEL, TEXT, TIME, is_missing
 from spagree.tally.coded import UNKNOWN, code_items, code_names
@@ -26,6 +25,7 @@ from spagree.tally.labels import caution_variants
 from spagree.tally.policies import Policies
 from spagree.tally.tally import NO_VALUE, Grouped, Pattern, Tally, Votes, refuse_overflow, text
 from spagree.tally.tally import text as text_of
+from spagree.timestamps import unix_seconds
 
 if TYPE_CHECKING:
     import polars

@@ -17,11 +17,11 @@ import test_tools_files as files
 import test_tools_label_studio as studio
 
 import spagree
+from spagree import timestamps
 from spagree.cli.app import main
 from spagree.read import read, read_all
 from spagree.read.pseudonyms import pseudonym
 from spagree.read.tools import source as source_module
-from spagree.read.tools import timestamps
 from spagree.read.tools.registry import MODULES, load
 from spagree.read.tools.source import look
 from spagree.read.tools.tool import Rules

@@ -16,13 +16,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from spagree import timestamps
 from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
-from spagree.read.tools import records, timestamps
+from spagree.read.tools import records
 from spagree.read.tools import source as source_module
 from spagree.read.tools.export import gather, label
 from spagree.read.tools.records import Columns, split_columns

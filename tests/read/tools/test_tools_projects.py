@@ -19,8 +19,8 @@ import test_tools_label_studio as studio
 import spagree
 from command import Run
 from oracle import over_items
+from spagree import timestamps
 from spagree.read import read
-from spagree.read.tools import timestamps
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.missingness import in_ranges
 from spagree.estimate.plan import NEW_ITEMS
 from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
-from spagree.moments import is_date, unix_seconds
 from spagree.present.charts.save import to_altair
 from spagree.present.charts.spec import (
     CHOSEN,
@@ -56,6 +55,7 @@ from spagree.present.wording import (
     telling_ends,
     without_midnight,
 )
+from spagree.timestamps import is_date, unix_seconds
 
 if TYPE_CHECKING:
     import polars

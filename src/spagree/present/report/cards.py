@@ -9,11 +9,11 @@ from spagree.errors import count
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_DISPUTED
 from spagree.estimate.similarity import SET_METRICS, as_set
-from spagree.moments import is_date
 from spagree.present.charts.agreement import NO_OPTION, annotator_keys, class_keys, seconds
 from spagree.present.report.parts import Card, Cards, Name, Section, Vote, absent
 from spagree.present.tables import chips
 from spagree.present.wording import escape_controls, figure, moment, percent, printable
+from spagree.timestamps import is_date
 
 if TYPE_CHECKING:
     import polars

@@ -10,7 +10,6 @@ from spagree.errors import count
 from spagree.estimate import Corrected, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.uncertainty import POPULATIONS
-from spagree.moments import is_date
 from spagree.present.charts.agreement import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
@@ -27,6 +26,7 @@ from spagree.present.sentence import (
 )
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import escape_controls, figure, moment, printable
+from spagree.timestamps import is_date
 from spagree.understood import Understood
 
 NAME = "Sparse Probability of Agreement (SPA)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from spagree import timestamps
 from spagree.errors import ColumnError, DataError
 from spagree.read.table import listed
-from spagree.read.tools import timestamps
 from spagree.read.tools.records import Record, cell, from_text, item_text, known, one_or_more, records, split_columns
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from itertools import compress, groupby, islice
 from typing import TYPE_CHECKING, Any
 
+from spagree import timestamps
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count, unknown_name
 from spagree.garbage import without_collecting
 from spagree.late import nw
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, LINK, ROW, TEXT, TIME, Annotations
 from spagree.read.table import SHOWN_EXAMPLES, listed, shown
-from spagree.read.tools import timestamps
 from spagree.read.tools.source import ARCHIVE, SPECIAL, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Responses, Rules, Tool, Value, field_in, fields_of
 from spagree.understood import Caution, Understood

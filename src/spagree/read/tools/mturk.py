@@ -11,11 +11,11 @@ from itertools import chain, repeat
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
+from spagree import timestamps
 from spagree.errors import ColumnError, DataError, count
 from spagree.read.columns import names_link
 from spagree.read.files.json import DECODER
 from spagree.read.table import listed, shown
-from spagree.read.tools import timestamps
 from spagree.read.tools.records import answer, from_text, one_or_more, tables
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Responses, Tool, Value

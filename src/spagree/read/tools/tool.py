@@ -14,8 +14,8 @@ from spagree.read.columns import ADDRESSES, names_link
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.table import listed, shown
 from spagree.read.tools.source import Source
-from spagree.read.tools.timestamps import usual
 from spagree.read.where import Condition
+from spagree.timestamps import usual
 from spagree.understood import Caution
 
 Value = str | tuple[str, ...] | None
