@@ -15,7 +15,6 @@ import pytest
 
 import spagree
 from command import Run
-from spagree.cli.app import _signals_of_duckdb
 
 SPAGREE = [sys.executable, "-m", "spagree"]
 
@@ -410,16 +409,25 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("signalled", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143), (None, 130)])
-def test_a_signal_that_duckdb_turns_into_an_error_is_an_interrupt(signalled: BaseException | None, code: int) -> None:
+def test_a_signal_that_duckdb_turns_into_an_error_is_an_interrupt(
+    signalled: BaseException | None, code: int, run: Run, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit code 1 would say that the gate was not met."""
-    with pytest.raises(SystemExit) as stopped, _signals_of_duckdb():
+
+    def interrupted(**_: object) -> None:
         raise RuntimeError("Query interrupted") from signalled
-    assert stopped.value.code == code
+
+    monkeypatch.setattr("spagree.measuring.measure", interrupted)
+    assert run("score", good) == (code, "", "")
 
 
-def test_other_errors_of_the_runtime_stay_errors() -> None:
-    with pytest.raises(RuntimeError, match="something else"), _signals_of_duckdb():
+def test_other_errors_of_the_runtime_stay_errors(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_: object) -> None:
         raise RuntimeError("something else")
+
+    monkeypatch.setattr("spagree.measuring.measure", broken)
+    code, _, err = run("score", good)
+    assert code == 70 and "RuntimeError: something else" in err
 
 
 def test_an_interrupt_that_a_library_swallows_still_ends_with_130(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
@@ -35,11 +34,11 @@ COMMANDS = {
     "plan": ("plan", "Plan how many annotations you need, on how many items."),
     "development": ("plan", "Print how agreement changed over time."),
     "assign": ("assign", "Assign items to annotators: random, balanced, connected."),
-    "tally": ("tallies", "Count annotations and save the summary, to merge later."),
-    "merge": ("tallies", "Add up saved tallies."),
+    "tally": ("data", "Count annotations and save the summary, to merge later."),
+    "merge": ("data", "Add up saved tallies."),
     "monitor": ("monitor", "Watch agreement live while people annotate."),
-    "simulate": ("simulate", "Simulate annotations whose true agreement is known."),
-    "examples": ("simulate", "List the example data sets that come with spagree."),
+    "simulate": ("data", "Simulate annotations whose true agreement is known."),
+    "examples": ("data", "List the example data sets that come with spagree."),
     "paper": ("paper", "Regenerate the figures and tables of the paper."),
 }
 
@@ -127,42 +126,28 @@ def _stop(code: int, *_: object) -> NoReturn:
 
 def _run(arguments: list[str], debug: bool) -> int:
     try:
-        with _signals_of_duckdb(), command_line(), cli.make_context("spagree", arguments) as context:
+        with command_line(), cli.make_context("spagree", arguments) as context:
             cli.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        return _refused(error)
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            note(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n")
+        note(f"Error: {error.format_message()}")
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except SpagreeError as error:
         _complain(str(error), debug)
         return error.exit_code
     except Exception as error:
+        if "Query interrupted" in str(error):  # a signal during a duckdb query
+            behind = error.__cause__ or error.__context__
+            sys.exit(behind.code if isinstance(behind, SystemExit) else INTERRUPTED)
         what = " ".join(f"{type(error).__name__}: {error}".split())
         _complain(f"a bug in spagree ({what[:300]}); please report it with the output of --debug", debug)
         return OURS
     return 0
-
-
-@contextmanager
-def _signals_of_duckdb() -> Iterator[None]:
-    """A signal during a duckdb query arrives as a different error, raised because of the signal."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "Query interrupted" not in str(error):
-            raise
-        behind = error.__cause__ or error.__context__
-        sys.exit(behind.code if isinstance(behind, SystemExit) else INTERRUPTED)
-
-
-def _refused(error: click.ClickException) -> int:
-    """Print the correct usage, then what was wrong."""
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        note(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n")
-    note(f"Error: {error.format_message()}")
-    return error.exit_code
 
 
 def _complain(message: str, debug: bool) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from spagree.cli.console import note, print_json, say, working
-from spagree.cli.options import Command, option
+from spagree.cli.options import Command, option, words
 from spagree.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -50,8 +50,10 @@ def assign(
     """
     from spagree.assignment import assign as draw
     from spagree.assignment import save, write_tasks
-    from spagree.assignment.files import read_list
+    from spagree.assignment.files import read_assignment, read_list
+    from spagree.assignment.returned import annotated_pairs
     from spagree.present.designs import design_rows, explain
+    from spagree.read import read
     from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)
@@ -63,8 +65,16 @@ def assign(
             if options["can"]
             else list(listed)
         )
-        done = _annotated(options["top_up"]) if options["top_up"] else []
-        kept = _still_open(options["finish"], done, people)
+        done, kept = [], []
+        if options["top_up"]:
+            annotations = read(options["top_up"])
+            if not annotations.has_annotators:
+                raise DataError(f"--top-up {options['top_up']}: has no annotators; add an annotator column")
+            done = annotated_pairs(annotations.frame)
+        if options["finish"] is not None:  # what an earlier assignment still expects of the people who are here
+            here, finished = {person.name for person in people}, set(done)
+            earlier = read_assignment(options["finish"])
+            kept = [pair for pair in earlier if pair[1] in here and pair not in finished]
         design = draw(wanted, people, per_item, everyone=options["everyone"], existing=done, kept=kept, seed=seed)
         save(design, output, force=force)
         written: list[object] = [output]
@@ -81,54 +91,24 @@ def assign(
 def _people(people: str, limit: int | None, can: str | None) -> list[Person]:
     """A number, names with commas, or a file with annotator[, limit][, skills]."""
     from spagree.assignment.design import Person, numbered
-
-    if people.isdecimal():
-        names: list[str] = numbered(int(people))
-    elif Path(people).exists():
-        return _people_file(people, limit, can)
-    else:
-        names = [name.strip() for name in people.split(",") if name.strip()]
-    if can is not None:
-        raise UsageError(f"--can {can}: skills come from a file; give --annotators a file with that column")
-    return [Person(name, limit) for name in names]
-
-
-def _people_file(path: str, limit: int | None, can: str | None) -> list[Person]:
-    from spagree.assignment.design import Person
     from spagree.assignment.files import read_list
 
-    people = []
-    for name, row in read_list(path, "annotator").rows.items():
+    if people.isdecimal() or not Path(people).exists():
+        if can is not None:
+            raise UsageError(f"--can {can}: skills come from a file; give --annotators a file with that column")
+        names = numbered(int(people)) if people.isdecimal() else list(words(people))
+        return [Person(name, limit) for name in names]
+    found = []
+    for name, row in read_list(people, "annotator").rows.items():
         most = row.get("limit", "")
         if most and not most.isdecimal():
-            raise DataError(f"{path}: limit {most!r} of {name!r}; write a whole number, or leave it empty")
-        skills = frozenset(part.strip() for part in _cell(row, can, path).split(MANY)) if can else None
-        people.append(Person(name, int(most) if most else limit, skills))
-    return people
+            raise DataError(f"{people}: limit {most!r} of {name!r}; write a whole number, or leave it empty")
+        skills = frozenset(part.strip() for part in _cell(row, can, people).split(MANY)) if can else None
+        found.append(Person(name, int(most) if most else limit, skills))
+    return found
 
 
 def _cell(row: Mapping[str, str], column: str, place: str) -> str:
     if column not in row:
         raise UsageError(f"--can {column}: {place} has no such column; it has {', '.join(row)}")
     return row[column]
-
-
-def _annotated(source: str) -> list[tuple[str, str]]:
-    """Who annotated which item in a source of any kind."""
-    from spagree.assignment.returned import annotated_pairs
-    from spagree.read import read
-
-    annotations = read(source)
-    if not annotations.has_annotators:
-        raise DataError(f"--top-up {source}: has no annotators; add an annotator column")
-    return annotated_pairs(annotations.frame)
-
-
-def _still_open(path: str | None, done: Sequence[tuple[str, str]], people: Sequence[Person]) -> list[tuple[str, str]]:
-    """What an earlier assignment still expects of the people who are here."""
-    from spagree.assignment.files import read_assignment
-
-    if path is None:
-        return []
-    here, finished = {person.name for person in people}, set(done)
-    return [pair for pair in read_assignment(path) if pair[1] in here and pair not in finished]

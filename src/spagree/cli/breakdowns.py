@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from spagree.cli.console import draw, note, print_json, say, tell, warn, working
-from spagree.cli.options import Command, force_option, option, options_of, reading_options, rows_as_json, to_python
+from spagree.cli.console import draw, note, print_json, say, tell, working
+from spagree.cli.options import Command, force_option, measured, option, options_of, reading_options, rows_as_json
 from spagree.errors import UsageError, count
 from spagree.options import Estimating
 
@@ -21,15 +21,6 @@ FOOTNOTE = "* rests on fewer than 10 items"
 def _worst(what: str) -> Callable[[F], F]:
     help = f"The number of {what} to list.  [default: 20]"
     return option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help=help)
-
-
-def _measured(options: dict[str, Any], *, in_full: bool = False) -> Any:
-    """The agreement; ``in_full`` if the table needs every annotation."""
-    from spagree.measuring import measure, measure_in_full
-
-    agreement = (measure_in_full if in_full else measure)(**to_python(options))
-    warn(agreement.noticed)
-    return agreement
 
 
 def _draw(rows: list[dict[str, Any]], columns: Sequence[str], nothing: str = "") -> None:
@@ -54,12 +45,25 @@ def _draw(rows: list[dict[str, Any]], columns: Sequence[str], nothing: str = "")
 def items(worst: int, as_json: bool, output: str | None, consensus: bool, force: bool, **options: Any) -> None:
     """List the items of SOURCE with the least agreement, their votes and, with --text, their text."""
     from spagree.present.tables import plain_rows
+    from spagree.write import refuse_existing, save_frame
 
     if output is not None:
-        _write(options, output, consensus, force)
+        if consensus and not output.endswith((".csv", ".parquet")):
+            raise UsageError(f"--output {output}: end the name with .csv or .parquet")
+        refuse_existing(output, force=force)
+        more = ""
+        with working("counting annotations"):
+            agreement = measured(options)
+            if consensus:
+                table = agreement.consensus()
+                save_frame(table, output, force=force)
+                more = f": {count(table.height, 'item')}, {table['tied'].count():,} without a majority (column tied)"
+            else:
+                agreement.write_items(output, force=force)
+        note(f"wrote {output}{more}")
         return
     with working("counting annotations"):
-        agreement = _measured(options)
+        agreement = measured(options)
         if consensus:  # the smallest majorities, ties first
             table = agreement.consensus()
             table = table.sort(table["label"].is_not_null(), "share", "annotations", "item").head(worst)
@@ -72,25 +76,6 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
         print_json(plain_rows(table.rows(named=True)))
     else:
         _draw(table.rows(named=True), columns, "No item has two annotations, so there is nothing to compare.")
-
-
-def _write(options: dict[str, Any], output: str, consensus: bool, force: bool) -> None:
-    """Write every item to a file, with its agreement or its majority label."""
-    from spagree.write import refuse_existing, save_frame
-
-    if consensus and not output.endswith((".csv", ".parquet")):
-        raise UsageError(f"--output {output}: end the name with .csv or .parquet")
-    refuse_existing(output, force=force)
-    more = ""
-    with working("counting annotations"):
-        agreement = _measured(options)
-        if consensus:
-            table = agreement.consensus()
-            save_frame(table, output, force=force)
-            more = f": {count(table.height, 'item')}, {table['tied'].count():,} without a majority (column tied)"
-        else:
-            agreement.write_items(output, force=force)
-    note(f"wrote {output}{more}")
 
 
 @click.command(cls=Command)
@@ -106,7 +91,7 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
     from spagree.present.tables import plain_rows
 
     with working("counting annotations"):
-        agreement = _measured(options)
+        agreement = measured(options)
         rows, together = (each.head(worst).rows(named=True) for each in (agreement.classes(), agreement.confusion()))
     if as_json:
         print_json({"classes": plain_rows(rows), "confusion": plain_rows(together)})
@@ -135,7 +120,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     from spagree.present.wording import printable
 
     with working("counting annotations"):
-        rows = _measured(options, in_full=True).annotators().head(worst).rows(named=True)
+        rows = measured(options, in_full=True).annotators().head(worst).rows(named=True)
     if as_json:
         print_json({"annotators": plain_rows(rows)})
         return
@@ -159,7 +144,7 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     from spagree.present.tables import plain_rows
 
     with working("counting annotations"):
-        rows = _measured(options, in_full=True).pairs(least, worst=worst).rows(named=True)
+        rows = measured(options, in_full=True).pairs(least, worst=worst).rows(named=True)
     if as_json:
         print_json({"pairs": plain_rows(rows)})
         return

@@ -77,7 +77,10 @@ def compare(
     from spagree.comparing import compare as compare_all
     from spagree.comparing import names_of
 
-    _refuse(models, margin, no_worse_than)
+    if margin is not None and not models:
+        raise UsageError("--margin applies to models; name one with --model, or use --no-worse-than")
+    if no_worse_than is not None and models:
+        raise UsageError("--no-worse-than compares sources; for a model use --margin and read the verdict")
     drawn = Picture(chart, force)
     sources, arguments = options["source"], to_python(options)
     one = arguments.pop("source")
@@ -99,13 +102,6 @@ def compare(
     drawn.write(comparison.chart)
     if no_worse_than is not None:
         _gate(comparison, no_worse_than)
-
-
-def _refuse(models: Sequence[str], margin: float | None, no_worse_than: float | None) -> None:
-    if margin is not None and not models:
-        raise UsageError("--margin applies to models; name one with --model, or use --no-worse-than")
-    if no_worse_than is not None and models:
-        raise UsageError("--no-worse-than compares sources; for a model use --margin and read the verdict")
 
 
 def _gate(comparison: Any, limit: float) -> None:

@@ -27,25 +27,18 @@ PLAIN = str.maketrans(
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """The stage, its progress and the elapsed time on a terminal; nothing in a pipeline."""
+    """The stage, its progress and the elapsed time on a terminal; nothing in a pipeline.
+
+    Redrawn by a thread that ends with the work. Rich's own may outlive it, and if that holds the last reference to a
+    duckdb connection while Python shuts down, releasing it aborts the process.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    from spagree import progress
-
-    with progress.watched() as stages, _repainted(_Display(stages, what)):
-        yield
-
-
-@contextmanager
-def _repainted(display: _Display) -> Iterator[None]:
-    """Redraw from a thread that ends with the work.
-
-    Rich's thread may outlive the work. If it then holds the last reference to a duckdb connection while Python
-    shuts down, releasing it aborts the process.
-    """
     from rich.console import Console
     from rich.live import Live
+
+    from spagree import progress
 
     done = threading.Event()
 
@@ -54,7 +47,10 @@ def _repainted(display: _Display) -> Iterator[None]:
             while not done.wait(1 / REFRESHED):
                 live.refresh()
 
-    with Live(display, console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+    with (
+        progress.watched() as stages,
+        Live(_Display(stages, what), console=Console(stderr=True), transient=True, auto_refresh=False) as live,
+    ):
         painter = threading.Thread(target=paint, daemon=True)
         painter.start()
         try:
@@ -62,7 +58,7 @@ def _repainted(display: _Display) -> Iterator[None]:
         finally:
             done.set()
             painter.join()
-            display.progress.engines.clear()
+            stages.engines.clear()
 
 
 class _Display:

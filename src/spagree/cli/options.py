@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from spagree.cli.console import PrintedHelp
+from spagree.cli.console import PrintedHelp, warn
 from spagree.errors import UsageError
 from spagree.options import (
     CLEANING,
@@ -16,12 +16,14 @@ from spagree.options import (
     OUTPUT,
     Estimating,
     Kind,
-    Option,
     Reading,
     Record,
     declared,
     defaults,
 )
+
+if TYPE_CHECKING:
+    from spagree.agreement import Agreement
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,12 +99,19 @@ salt_file_option = option("--salt-file", group=CLEANING, metavar="FILE", help="A
 def options_of(record: Record, only: Collection[str] = (), without: Collection[str] = ()) -> Callable[[F], F]:
     """Give a command all or some options of a record."""
     unset = defaults(record)
-    chosen = {name: each for name, each in declared(record).items() if (not only or name in only)}
+    chosen = [name for name in declared(record) if (not only or name in only) and name not in without]
 
     def apply(command: F) -> F:
-        for name, each in reversed(chosen.items()):
-            if name not in without:
-                command = _click(name, each, unset[name])(command)
+        for name in reversed(chosen):
+            about = declared(record)[name]
+            is_switched_off = about.kind is Kind.FLAG and unset[name] is True
+            settings = {**TYPES.get(about.kind, {}), "metavar": about.metavar, "help": about.help}
+            if is_switched_off:
+                settings["flag_value"] = False
+            if about.kind not in (Kind.REPEATED, Kind.LISTED):
+                settings["default"] = unset[name]
+            spelled = f"--{'no-' if is_switched_off else ''}{name.replace('_', '-')}"
+            command = option(spelled, name, group=about.group, **settings)(command)
         return command
 
     return apply
@@ -118,35 +127,33 @@ def reading_options(*, without: Collection[str] = (), with_source: bool = True) 
     return apply
 
 
-def _click(name: str, about: Option, default: Any) -> Callable[[F], F]:
-    is_switched_off = about.kind is Kind.FLAG and default is True
-    settings = TYPES.get(about.kind, {}) | ({"flag_value": False} if is_switched_off else {})
-    if about.kind not in (Kind.REPEATED, Kind.LISTED):
-        settings |= {"default": default}
-    spelled = f"--{'no-' if is_switched_off else ''}{name.replace('_', '-')}"
-    settings |= {"metavar": about.metavar, "help": about.help}
-    return option(spelled, name, group=about.group, **settings)
-
-
 def to_python(options: dict[str, Any]) -> dict[str, Any]:
     """What was typed → the arguments of :func:`spagree.measure`."""
-    declarations = {**declared(Reading), **declared(Estimating)}
-    readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
-    values = {name: value for name, value in options.items() if name in declarations and value != ()}
-    return {
-        "source": _one(options["source"]),
-        **{name: readers.get(declarations[name].kind, lambda typed: typed)(value) for name, value in values.items()},
-        **_pseudonyms(options),
-    }
-
-
-def _pseudonyms(options: dict[str, Any]) -> dict[str, Any]:
-    salt, file, hidden = options["salt"], options["salt_file"], options["pseudonymise"]
-    if (salt is not None or file is not None) and not hidden:
+    salt, file = options["salt"], options["salt_file"]
+    if (salt is not None or file is not None) and not options["pseudonymise"]:
         raise UsageError("--salt only works with --pseudonymise; give both")
     if salt is not None and file is not None:
         raise UsageError("--salt and --salt-file both give the secret; use one of them")
-    return {"pseudonymise": salt if salt is not None else Path(file) if file is not None else hidden}
+    declarations = {**declared(Reading), **declared(Estimating)}
+    readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
+    arguments: dict[str, Any] = {"source": _one(options["source"])}
+    for name, value in options.items():
+        if name in declarations and value != ():
+            arguments[name] = readers.get(declarations[name].kind, lambda typed: typed)(value)
+    if salt is not None:
+        arguments["pseudonymise"] = salt
+    elif file is not None:
+        arguments["pseudonymise"] = Path(file)
+    return arguments
+
+
+def measured(options: dict[str, Any], *, in_full: bool = False) -> Agreement:
+    """The agreement; ``in_full`` if a table needs every annotation. Warnings are printed at once."""
+    from spagree.measuring import measure, measure_in_full
+
+    agreement = (measure_in_full if in_full else measure)(**to_python(options))
+    warn(agreement.noticed)
+    return agreement
 
 
 def _one(typed: Sequence[str]) -> str | list[str]:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 import click
 
-from spagree.cli.console import Picture, draw, note, print_json, tell, warn, working
+from spagree.cli.console import Picture, draw, note, print_json, tell, working
 from spagree.cli.options import (
     Command,
     chart_option,
     force_option,
+    measured,
     option,
     options_of,
     reading_options,
     rows_as_json,
-    to_python,
 )
 from spagree.errors import DataError, SpagreeError, UsageError, count
 from spagree.options import STATISTICS, Estimating
-
-if TYPE_CHECKING:
-    from spagree.agreement import Agreement
-    from spagree.estimate.plan import Pace
 
 WIDE = 110
 NEEDED = ("weights", "metric", "order", "level")
@@ -59,22 +56,24 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     spagree plan pilot.csv --require 0.7       to tell whether it reaches 0.7
     spagree plan --agreement 0.7 --half-width 0.03
     """
-    from spagree.estimate.plan import plan_expected
+    from spagree.estimate.plan import pace, plan_expected
     from spagree.present.plans import people_line, plan_chart, plan_lines, plan_rows, plan_table
 
     wanted = {name: options.pop(name) for name in ("half_width", "budget", "require")}
     expected = {name: options.pop(name) for name in ("agreement", "classes")}
-    most, people = options.pop("most"), ""
+    most, people, speed = options.pop("most"), "", None
     picture = Picture(chart, force)
     if bool(source) == (expected["agreement"] is not None):
         raise UsageError("plan needs either a pilot SOURCE or --agreement with the agreement you expect")
     with working("counting annotations"):
         if source:
-            agreement = _measured({"source": source, **options})
-            plans, speed = agreement.plan(most=most, **wanted), _speed(agreement)
+            agreement = measured({"source": source, **options})
+            plans = agreement.plan(most=most, **wanted)
             people = people_line(agreement.spa)
+            with suppress(SpagreeError):  # no times, no pace
+                speed = pace(agreement.development().rows(named=True))
         else:
-            plans, speed = plan_expected(**expected, level=options["level"], most=most, **wanted), None
+            plans = plan_expected(**expected, level=options["level"], most=most, **wanted)
     rows = plan_rows(plans, speed)
     is_plan = any(row["undefined"] is None for row in rows)
     if as_json:
@@ -90,23 +89,6 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     picture.write(lambda: plan_chart(rows))
 
 
-def _measured(options: dict[str, Any]) -> Agreement:
-    from spagree.measuring import measure
-
-    agreement = measure(**to_python(options))
-    warn(agreement.noticed)
-    return agreement
-
-
-def _speed(agreement: Agreement) -> Pace | None:
-    from spagree.estimate.plan import pace
-
-    try:
-        return pace(agreement.development().rows(named=True))
-    except SpagreeError:  # no times, no pace
-        return None
-
-
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @options_of(Estimating, only=NEEDED)
@@ -114,13 +96,10 @@ def _speed(agreement: Agreement) -> Pace | None:
 @rows_as_json
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
     """Print how agreement changed over time: overall, and on the items finished in the latest eighth."""
-    from spagree.measuring import measure_in_full
     from spagree.present.plans import development_rows, development_table
 
     with working("counting annotations"):
-        agreement = measure_in_full(**to_python(options))
-        rows = development_rows(agreement.development(steps))
-    warn(agreement.noticed)
+        rows = development_rows(measured(options, in_full=True).development(steps))
     if as_json:
         print_json({"development": rows})
         return

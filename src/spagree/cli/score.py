@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,11 +68,16 @@ def score(
     Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
     Databases: postgresql://… or an SQLite file, with --query.
     """
+    from spagree.agreement import report_questions
     from spagree.measuring import measure, measure_each, measure_in_full
 
     gates = [_gate(typed) for typed in require]
-    goal = next((gate.least for gate in gates if gate.figure == SPA), None) if target is None else target
-    written = _Written(report, export, force, all_questions, goal, since)
+    if target is None:
+        target = next((least for figure, least in gates if figure == SPA), None)
+    if all_questions and export:
+        raise UsageError("--export takes one question; choose it with --question instead of --all-questions")
+    _check_files(report, since, export, target, force)
+
     with working("counting annotations"):
         arguments = to_python(options)
         one = measure_in_full if report or export else measure
@@ -81,78 +85,62 @@ def score(
     agreements = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
     if agreements:
         _print_all(agreements, as_json, verbose, assignment)
-    written.write(outcomes)
+
+    # which files were written is said on stderr: standard output is for the figures
+    if report and agreements:
+        with working("drawing the report"):
+            if all_questions:
+                report_questions(outcomes, report, target=target, since=since, force=force)
+            else:
+                agreements[""].report(report, target=target, since=since, force=force)
+        note(f"wrote {report}")
+    if export and agreements:
+        with working("writing tables"):
+            paths = agreements[""].export(export, force=force)
+        note(f"wrote {len(paths)} files to {export}")
+
     codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
-    met = [gate.is_met(agreements) for gate in gates]  # each prints what failed
-    worst = max((*codes, 0 if all(met) else GATE_NOT_MET))
-    if worst:
+    codes += [_missed(figure, least, agreements) for figure, least in gates]
+    if worst := max(codes, default=0):
         sys.exit(worst)
 
 
-def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
-    """Print why a question has no number; return the exit code for it."""
-    from spagree.present.wording import escape_controls
+def _gate(typed: str) -> tuple[str, float]:
+    """What the lower end of an interval must reach: X for SPA, or COEFFICIENT=X."""
+    from spagree.estimate.chance import COEFFICIENTS
 
-    if not isinstance(outcome, SpagreeError):
-        if outcome.spa.value is not None:
-            return 0
-        outcome = SpagreeError(str(outcome.spa.undefined))
-    note(f"spagree: {escape_controls(_about(question) + str(outcome))}")
-    return outcome.exit_code
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """The files that score writes; existing ones are refused before counting."""
-
-    report: str | None
-    export: str | None
-    force: bool
-    all_questions: bool
-    target: float | None
-    since: str | None
-
-    def __post_init__(self) -> None:
-        from spagree.write import refuse_existing
-
-        if self.all_questions and self.export:
-            raise UsageError("--export takes one question; choose it with --question instead of --all-questions")
-        if not self.report and self.since:
-            raise UsageError("--since is shown in the report; add --report FILE")
-        if self.report:
-            from spagree.estimate.since import check_target
-            from spagree.present.earlier import earlier_figures
-            from spagree.present.report.page import template
-
-            template("page.html.j2")  # report a missing extra before counting, not after
-            refuse_existing(self.report, force=self.force)
-            check_target(self.target)
-            if self.since:
-                earlier_figures(self.since)
-        if self.export:
-            refuse_existing(Path(self.export) / "agreement.json", force=self.force)
-
-    def write(self, outcomes: Mapping[str, Agreement | SpagreeError]) -> None:
-        """Say which files were written, on stderr: standard output is for the figures."""
-        agreements = [outcome for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)]
-        if self.report and agreements:
-            with working("drawing the report"):
-                from spagree.agreement import report_questions
-
-                options: dict[str, Any] = {"target": self.target, "since": self.since, "force": self.force}
-                if self.all_questions:
-                    report_questions(outcomes, str(self.report), **options)
-                else:
-                    agreements[0].report(str(self.report), **options)
-            note(f"wrote {self.report}")
-        if self.export and agreements:
-            with working("writing tables"):
-                paths = agreements[0].export(self.export, force=self.force)
-            note(f"wrote {len(paths)} files to {self.export}")
+    name, _, number = typed.rpartition("=")
+    name = name or SPA
+    if name not in (SPA, *COEFFICIENTS):
+        raise unknown_name("coefficient in --require", name, (SPA, *COEFFICIENTS))
+    lowest = 0 if name == SPA else -1
+    try:
+        least = float(number)
+    except ValueError:
+        raise UsageError(f"--require {typed!r}: not a number; write for example --require 0.7") from None
+    if not isfinite(least) or not lowest <= least <= 1:
+        raise UsageError(f"--require {typed}: agreement lies between {lowest} and 1, for example 0.7 for 70%")
+    return name, least
 
 
-def _about(question: str) -> str:
-    return f"question {question!r}: " if question else ""
+def _check_files(report: str | None, since: str | None, export: str | None, target: float | None, force: bool) -> None:
+    """Refuse before counting what would fail after it: existing files, a missing extra, an unreadable report."""
+    from spagree.write import refuse_existing
+
+    if since and not report:
+        raise UsageError("--since is shown in the report; add --report FILE")
+    if report:
+        from spagree.estimate.since import check_target
+        from spagree.present.earlier import earlier_figures
+        from spagree.present.report.page import template
+
+        template("page.html.j2")
+        refuse_existing(report, force=force)
+        check_target(target)
+        if since:
+            earlier_figures(since)
+    if export:
+        refuse_existing(Path(export) / "agreement.json", force=force)
 
 
 def _print_all(agreements: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
@@ -184,44 +172,36 @@ def _print_all(agreements: Mapping[str, Agreement], as_json: bool, verbose: bool
             say("\n" + explain_returned(came[question], terminal_width()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Gate:
-    """The value that the lower end of SPA's or a coefficient's interval must reach."""
+def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
+    """Print why a question has no number; return the exit code for it."""
+    from spagree.present.wording import escape_controls
 
-    figure: str
-    least: float
-
-    def is_met(self, agreements: Mapping[str, Agreement]) -> bool:
-        """Whether every question meets it; prints those that do not."""
-        from spagree.present.wording import escape_controls, figure
-
-        coefficient = "" if self.figure == SPA else f" of {self.figure}"
-        lows = {
-            question: (agreement.spa if self.figure == SPA else agreement.chance[self.figure]).low
-            for question, agreement in agreements.items()
-        }
-        failed = {question: low for question, low in lows.items() if low is None or low < self.least}
-        for question, low in failed.items():
-            about = escape_controls(_about(question))
-            lower = "there is no interval" if low is None else "the interval's lower end"
-            value = "" if low is None else f" is {figure(low)}"
-            note(f"gate not met: {about}{lower}{coefficient}{value}; {self.least} is required")
-        return not failed
+    if not isinstance(outcome, SpagreeError):
+        if outcome.spa.value is not None:
+            return 0
+        outcome = SpagreeError(str(outcome.spa.undefined))
+    note(f"spagree: {escape_controls(_about(question) + str(outcome))}")
+    return outcome.exit_code
 
 
-def _gate(typed: str) -> _Gate:
-    """Parse X for SPA or COEFFICIENT=X; wrong values are refused before reading."""
-    from spagree.estimate.chance import COEFFICIENTS
+def _missed(figure: str, least: float, agreements: Mapping[str, Agreement]) -> int:
+    """Print which questions do not meet a gate; return the exit code for it."""
+    from spagree.present.wording import escape_controls
+    from spagree.present.wording import figure as shown
 
-    name, _, number = typed.rpartition("=")
-    name = name or SPA
-    if name not in (SPA, *COEFFICIENTS):
-        raise unknown_name("coefficient in --require", name, (SPA, *COEFFICIENTS))
-    lowest = 0 if name == SPA else -1
-    try:
-        least = float(number)
-    except ValueError:
-        raise UsageError(f"--require {typed!r}: not a number; write for example --require 0.7") from None
-    if not isfinite(least) or not lowest <= least <= 1:
-        raise UsageError(f"--require {typed}: agreement lies between {lowest} and 1, for example 0.7 for 70%")
-    return _Gate(name, least)
+    code, coefficient = 0, "" if figure == SPA else f" of {figure}"
+    for question, agreement in agreements.items():
+        low = (agreement.spa if figure == SPA else agreement.chance[figure]).low
+        if low is None:
+            found = f"there is no interval{coefficient}"
+        elif low < least:
+            found = f"the interval's lower end{coefficient} is {shown(low)}"
+        else:
+            continue
+        note(f"gate not met: {escape_controls(_about(question))}{found}; {least} is required")
+        code = GATE_NOT_MET
+    return code
+
+
+def _about(question: str) -> str:
+    return f"question {question!r}: " if question else ""
