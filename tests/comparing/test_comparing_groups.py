@@ -116,15 +116,6 @@ def test_a_group_that_one_side_lacks_is_named() -> None:
     assert "Not compared: fr, which only b and c have." in str(three)
 
 
-def test_a_class_that_one_side_lacks_has_no_difference() -> None:
-    first = [(item, who, "yes" if item % 3 else "no") for item in range(12) for who in ("ann", "bob")]
-    later = [(item, who, label if item else "unsure") for item, who, label in first]
-    classes = {each.label: each for each in spagree.compare(first, later, names=("a", "b")).pairs[0].classes}
-    assert set(classes) == {"yes", "no", "unsure"}
-    assert classes["unsure"].difference.value is None and classes["unsure"].p_holm is None
-    assert classes["unsure"].difference.undefined == "a has no annotation of this class"
-
-
 def test_by_the_annotators_themselves_points_to_their_breakdowns() -> None:
     rows = round_of(1, 0.8)
     with pytest.raises(DataError, match="if the column says who annotated, the breakdowns annotators and pairs"):

@@ -10,7 +10,7 @@ import pytest
 import spagree
 from spagree.comparing import Comparison, ModelComparison
 from spagree.estimate.chance import Corrected
-from spagree.estimate.comparison import ClassDifference, Pair, Side, p_of
+from spagree.estimate.comparison import Pair, Side, p_of
 from spagree.estimate.models import AlternativeTest, ClassAgreement, ModelFindings
 from spagree.estimate.uncertainty import Estimate, Interval, leading, undefined
 from spagree.present.comparison_words import beside, sentence
@@ -42,7 +42,7 @@ def gap(value: float, low: float, high: float, others: tuple[float, float] | str
 
 
 def pair(difference: Estimate, p_holm: float | None = 0.001, **changes: object) -> Pair:
-    found = Pair(A, B, difference, gap((difference.value or 0) * 2, 0.04, 0.2), (), 120, 7, p_holm)
+    found = Pair(A, B, difference, gap((difference.value or 0) * 2, 0.04, 0.2), 120, 7, p_holm=p_holm)
     return replace(found, **changes)
 
 
@@ -65,13 +65,17 @@ BOTH = gap(0.06, 0.02, 0.10, (0.01, 0.11))
             0.2,
             "There is not enough data to tell whether round 2 agrees more than round 1: +0.060, 0.010 to 0.110, p = 0.200.",
         ),
-        (gap(0, 0, 0, (0, 0)), 1.0, "round 2 and round 1 are the same: nothing differs between them."),
         (undefined("no pairs", 0.95, "flat"), None, "round 2 and round 1 cannot be compared: no pairs."),
         (replace(SPA_A, undefined="one item"), None, "round 2 and round 1 cannot be compared: one item."),
     ],
 )
 def test_sentences(difference: Estimate, p_holm: float | None, words: str) -> None:
     assert sentence(pair(difference, p_holm)) == words
+
+
+def test_the_same_annotations_are_said_to_be_the_same() -> None:
+    same = pair(gap(0, 0, 0, (0, 0)), 1.0, is_same=True)
+    assert sentence(same) == "round 2 and round 1 are the same: nothing differs between them." and beside(same) == ""
 
 
 def test_other_shares_of_the_labels_are_named() -> None:
@@ -95,7 +99,7 @@ def test_the_interval_that_does_not_decide_stands_beside() -> None:
     for unknown in (0, None):
         words = beside(pair(MORE, shared_annotators=unknown))
         assert words == "Different people may explain a difference; whether they do is not known: too few people."
-    assert beside(pair(gap(0, 0, 0))) == beside(pair(undefined("no pairs", 0.95, "flat"))) == ""
+    assert beside(pair(undefined("no pairs", 0.95, "flat"))) == ""
 
 
 def test_names_cannot_steer_the_terminal() -> None:
@@ -108,8 +112,7 @@ def test_names_cannot_steer_the_terminal() -> None:
 
 
 def test_document_of_two() -> None:
-    classes = (ClassDifference("yes", gap(0.1, 0.05, 0.15), 0.01),)
-    found = Comparison((A, B), (pair(BOTH, classes=classes),), {})
+    found = Comparison((A, B), (pair(BOTH),), {})
     document = json.loads(found.to_json())
     assert document == found.to_dict()
     assert document["difference"] == {
@@ -134,7 +137,6 @@ def test_document_of_two() -> None:
     assert document["b"]["krippendorff_alpha"]["value"] == 0.52
     plain = ("format", "spagree", "shared_items", "shared_annotators", "p_holm", "verdict", "due_to_labels")
     assert [document[name] for name in plain] == [1, __version__, 120, 7, 0.001, "agrees_more", 0.0]
-    assert document["classes"][0]["class"] == "yes" and document["classes"][0]["p_holm"] == 0.01
     assert document["alpha_difference"]["low"] == 0.04
 
 
@@ -151,18 +153,6 @@ def test_undefined_figures_are_null_with_a_reason() -> None:
     assert Comparison((A, B), (partly,), {}).to_dict()["difference"]["undefined"] == "one item"
     text = " ".join(str(found).split())
     assert "undefined" in text and "treated as different items" in text
-
-
-def test_table_shows_classes_that_differ_and_no_others() -> None:
-    classes = (
-        ClassDifference("clear", gap(0.1, 0.05, 0.15), 0.01),
-        ClassDifference("unclear", gap(0.1, -0.05, 0.25), 0.4),
-        ClassDifference("unknown", undefined("none", 0.95, "flat"), None),
-    )
-    text = str(Comparison((A, B), (pair(BOTH, classes=classes),), {}))
-    assert "Classes that differ for these annotators, of 3" in text and "\nclear " in text
-    assert "\nunclear" not in text and "120 items and 7 annotators in common" in text
-    assert "Classes that differ" not in str(Comparison((A, B), (pair(BOTH),), {}))
 
 
 def test_interval_of_a_difference() -> None:

@@ -1,7 +1,6 @@
 """compare(): measure several data sets, or people and a model, and say which agree more.
 
-results.py holds what it gives back. rounds.py compares agreements, whose annotations sides.py prepares; models.py
-separates models from people.
+results.py holds what it gives back; sides.py compares agreements, models.py separates models from people.
 """
 
 from __future__ import annotations
@@ -13,11 +12,9 @@ from typing import Any, overload
 
 from spagree.comparing.models import compare_models
 from spagree.comparing.results import Comparison, ModelComparison
-from spagree.comparing.rounds import with_groups
-from spagree.comparing.sides import halves
+from spagree.comparing.sides import halves, with_groups
 from spagree.errors import UsageError
 from spagree.estimate.models import MARGIN
-from spagree.estimate.uncertainty import AUTO, check_interval_for
 from spagree.measuring import measure
 
 __all__ = ["Comparison", "ModelComparison", "compare", "names_of"]
@@ -29,7 +26,6 @@ def compare(
     names: Sequence[str] | None = None,
     before: Any = None,
     model: None = None,
-    interval_for: str = AUTO,
     **options: Any,
 ) -> Comparison: ...
 
@@ -46,7 +42,6 @@ def compare(
     before: Any = None,
     model: str | Sequence[str] | Mapping[str, Any] | None = None,
     margin: float = MARGIN,
-    interval_for: str = AUTO,
     **options: Any,
 ) -> Comparison | ModelComparison:
     """Compare the agreement of two or more sources, or of a model with people.
@@ -62,8 +57,6 @@ def compare(
     >>> round(gpt.difference.value, 3), gpt.items, gpt.verdict
     (0.167, 3, 'cannot_tell')
     """
-    check_interval_for(interval_for)
-    options["interval_for"] = interval_for
     if model is not None:
         if len(sources) != 1 or before is not None or names is not None:
             raise UsageError("model: give one source, and neither names nor before")
@@ -71,14 +64,14 @@ def compare(
     if before is not None:
         if len(sources) != 1:
             raise UsageError("before: give the one source to be split by time")
-        return with_groups(halves(measure(sources[0], **options), before, options), options, interval_for)
+        return with_groups(halves(measure(sources[0], **options), before, options), options)
     if len(sources) in (0, 1):
         raise UsageError("compare: give two sources or more, one source with before, or one source with model")
     named = names_of(sources) if names is None else list(names)
     if len(named) != len(sources) or len(set(named)) != len(named):
         raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a different name")
     measured = {name: measure(source, **options) for name, source in zip(named, sources, strict=True)}
-    return with_groups(measured, options, interval_for)
+    return with_groups(measured, options)
 
 
 def names_of(sources: Sequence[Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,6 @@ class Comparison(Compared, Shown):
 
     groups: Mapping[str, Comparison] = field(default_factory=dict)
     """With ``by``, the same comparison within each group that all sources have; Holm's correction covers all groups."""
-    not_compared: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Groups that some sources lack, and the names of those that have them."""
     agreements: Mapping[str, Agreement] = field(default_factory=dict)
 
     @property

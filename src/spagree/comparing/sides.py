@@ -1,4 +1,4 @@
-"""Agreements → sides to compare: annotations in codes shared by all sides; or one source, before and after a moment."""
+"""Agreements → their comparison, within each group too, and one source before and after a date."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.agreement import Agreement
+from spagree.comparing.results import Comparison
 from spagree.errors import DataError, UsageError, count
 from spagree.estimate import Bootstrap
 from spagree.estimate.breakdowns import MOST_FOR_BOTH
-from spagree.estimate.comparison import Known, People, Side, weights_of
+from spagree.estimate.comparison import Known, Side, compare_sides, holm, p_of, weights_of
 from spagree.estimate.label_counts import LabelCounts, scale_of, votes_of_items
 from spagree.estimate.others import Others
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import ITEMS, Estimate, Interval
+from spagree.estimate.uncertainty import AUTO
 from spagree.grouping import Floats, Ints
 from spagree.late import nw
 from spagree.measuring import measure
@@ -34,6 +35,43 @@ if TYPE_CHECKING:
 
 MOST_AT_HOME = 50_000_000  # annotations; above this only tallies are compared
 ESTIMATING = ("weights", "level", "metric", "order", "interval_for")
+
+
+def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any]) -> Comparison:
+    """The comparison and, with ``by``, the same within each group all sources have; Holm covers all groups."""
+    agreements, interval_for = on_one_scale(agreements), options.get("interval_for", AUTO)
+    whole = compared(agreements, interval_for)
+    if options.get("by") is None:
+        return whole
+    names_with: dict[str, list[str]] = {}
+    for name, agreement in agreements.items():
+        for group in agreement.measurement.tally.groups():
+            names_with.setdefault(group, []).append(name)
+    shared = [group for group, names in names_with.items() if len(names) == len(agreements)]
+    if not shared:
+        raise DataError(f"{opt.by(options['by'])}: the sources have no group in common; compare them without it")
+
+    def part(agreement: Agreement, group: str) -> Agreement:
+        return rescaled(group_part(agreement, group, options), agreement.measurement.metric)
+
+    parts = {
+        group: compared({name: part(agreement, group) for name, agreement in agreements.items()}, interval_for)
+        for group in shared
+    }
+    adjusted = iter(holm([p_of(pair.difference) for comparison in parts.values() for pair in comparison.pairs]))
+    groups = {
+        group: replace(comparison, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in comparison.pairs))
+        for group, comparison in parts.items()
+    }
+    not_compared = {group: names for group, names in names_with.items() if group not in shared}
+    return replace(whole, groups=groups, not_compared=not_compared)
+
+
+def compared(agreements: Mapping[str, Agreement], interval_for: str) -> Comparison:
+    """Compare agreements that are already measured."""
+    sides = sides_of(agreements)
+    pairs = compare_sides(sides, interval_for)
+    return Comparison(tuple(sides), pairs, agreements=dict(agreements))
 
 
 def estimating(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,11 +184,9 @@ def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
         own, known, counted = found[place], None, agreement.measurement
         if own is not None:
             votes = own.votes if own.clusters is None else replace(own.votes, cluster=clusters[place])
-            who = None if own.others is None else People(own.others, items[place], people[place])
-            known = Known(votes, items[place], weights_of(counted.tally, counted.weights, counted.similar), who)
-        spa, alpha = agreement.spa, agreement.chance["krippendorff_alpha"]
-        classes = {row["class"]: _class(row, spa.level) for row in agreement.classes().rows(named=True)}
-        sides.append(Side(name, spa, alpha, classes, known, counted.tally))
+            by_n = weights_of(counted.tally, counted.weights, counted.similar)
+            known = Known(votes, items[place], by_n, own.others, items[place], people[place])
+        sides.append(Side(name, agreement.spa, agreement.chance["krippendorff_alpha"], counted.tally, known))
     return sides
 
 
@@ -198,12 +234,6 @@ def _numbered(columns: Sequence[polars.Series | None]) -> list[Ints]:
     return [places(each, every).cast(polars.Int64).fill_null(-1).to_numpy() for each in texts]
 
 
-def _class(row: Mapping[str, Any], level: float) -> Estimate:
-    interval = Interval(row["stderr"], row["low"], row["high"], row["undefined"])
-    ends = (interval.stderr, interval.low, interval.high)
-    return Estimate(row["agreement"], *ends, level, "", undefined=row["undefined"], intervals={ITEMS: interval})
-
-
 def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
     """How much any two labels agree under a metric; None if only equal labels agree."""
     metric = agreement.measurement.metric
@@ -220,30 +250,15 @@ def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
         return None
     frame = measurement.items.held.frame
     names = column_names(frame)
-    return as_text(
-        to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, CLUSTER, COUNT) if name in names]))
-    )
+    return as_text(to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, COUNT) if name in names])))
 
 
 def as_text(rows: polars.DataFrame) -> polars.DataFrame:
     """Annotations as text, one row each; the annotator is null if unknown."""
     import polars
 
-    columns = [_text(rows[name]) for name in (ITEM, ANNOTATOR, CLUSTER) if name in rows.columns]
-    columns.append(rows[LABEL].cast(polars.String))
-    texts = polars.DataFrame(columns)
-    if ANNOTATOR not in rows.columns:
-        texts = texts.with_columns(polars.lit(None, polars.String).alias(ANNOTATOR))
-    if COUNT in rows.columns:
-        texts = texts.with_columns(rows[COUNT].cast(polars.Int64))
-        texts = texts.select(polars.exclude(COUNT).repeat_by(COUNT)).explode(texts.columns[:-1])
-    return texts.select(ITEM, ANNOTATOR, LABEL, *([CLUSTER] if CLUSTER in texts.columns else []))
-
-
-def _text(values: polars.Series) -> polars.Series:
-    """Whole numbers without a decimal point, so 7 and 7.0 are the same item in every source."""
-    import polars
-
-    if values.dtype.is_float() and (values.drop_nulls() % 1 == 0).all():
-        values = values.cast(polars.Int64)
-    return values.cast(polars.String)
+    who = spelled(rows[ANNOTATOR]) if ANNOTATOR in rows.columns else polars.lit(None, polars.String)
+    texts = rows.select(spelled(rows[ITEM]), who.alias(ANNOTATOR), rows[LABEL].cast(polars.String))
+    if COUNT not in rows.columns:
+        return texts
+    return texts.select(polars.all().repeat_by(rows[COUNT].cast(polars.Int64))).explode(texts.columns)

@@ -37,44 +37,23 @@ from spagree.tally.tally import Tally
 
 Verdict = Literal["agrees_more", "agrees_less", "label_mix", "the_same", "cannot_tell"]
 Kind = Literal["items", "people", "annotations"]
-SPA, ALPHA, CLASS = "spa", "alpha", "class "  # the figures that are compared
-NOTHING = 1e-9  # differences and errors below this are rounding
-
-
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """How far a figure moves without each unit; a number stands for the same unit on both sides."""
-
-    unit: Ints
-    moved: Floats
-
-    def covariance(self, other: Moves) -> float:
-        """Σ of the products over the shared units; 0 if a figure is undefined without one of them."""
-        _, mine, theirs = np.intersect1d(self.unit, other.unit, assume_unique=True, return_indices=True)
-        found = total(self.moved[mine] * other.moved[theirs])
-        return found if isfinite(found) else 0.0
-
-
-@dataclass(frozen=True)
-class People:
-    """The annotators of a side, with the numbers of its items and annotators, in the order of their codes."""
-
-    others: Others
-    item: Ints
-    person: Ints
+Figure = Literal["spa", "alpha"]
 
 
 @dataclass(frozen=True)
 class Known:
     """The items of a side and, if they are known, its annotators, by numbers that mean the same on both sides.
 
-    Rows of ``votes`` are single items, or alike ones; ``row`` is the number of each. Clusters have their own numbers.
+    Rows of ``votes`` are single items, or alike ones; ``row`` is the number of each, and clusters have their own.
+    ``item`` and ``person`` are the numbers of the items and annotators of ``others``, by their codes.
     """
 
     votes: LabelCounts
     row: Ints
     by_n: ByN
-    people: People | None = None
+    others: Others | None = None
+    item: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    person: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @cached_property
     def units(self) -> Mapping[Kind, Ints]:
@@ -83,49 +62,33 @@ class Known:
         row, cluster = self.row[kept], self.votes.cluster
         if cluster is not None:
             row = np.concatenate([row[cluster[kept] < 0], -1 - np.unique(cluster[kept & (cluster >= 0)])])
-        if self.people is None:
+        if self.others is None:
             return {"items": row}
-        codes, item, person = self.people.others.codes, self.people.item, self.people.person
-        single = item[codes.item] * 2**31 + person[codes.annotator]
-        return {"items": row, "people": person[self.people.others.shared > 0], "annotations": single}
+        codes = self.others.codes
+        single = self.item[codes.item] * 2**31 + self.person[codes.annotator]
+        return {"items": row, "people": self.person[self.others.shared > 0], "annotations": single}
 
-    def moves(self, kind: Kind, values: Values) -> Moves:
-        """How a figure moves without each item or cluster, annotator or annotation."""
+    def moves(self, kind: Kind, values: Values) -> tuple[Ints, Floats]:
+        """How far a figure moves without each item or cluster, annotator or annotation: their numbers, and how far."""
         unit = self.units[kind]
-        if kind == "items" or self.people is None:
+        if kind == "items" or self.others is None:
             units = jackknife.items(self.votes)
-            return Moves(unit, deviations(values(self.votes, units), units.times)[1] * np.sqrt(units.times))
-        others = self.people.others
+            return unit, deviations(values(self.votes, units), units.times)[1] * np.sqrt(units.times)
+        votes, codes = self.others.votes, self.others.codes
         if kind == "people":
-            without = values(others.votes, jackknife.annotators(others.codes, others.votes))
-            return Moves(unit, deviations(without[others.shared > 0])[1])
-        without = values(others.votes, jackknife.annotations(others.votes))
+            without = values(votes, jackknife.annotators(codes, votes))
+            return unit, deviations(without[self.others.shared > 0])[1]
+        without = values(votes, jackknife.annotations(votes))
         distinct, place = np.unique(unit, return_inverse=True)  # somebody may label an item twice
-        each = deviations(without[entry_of_each(others.votes)])[1]
-        return Moves(distinct, sums(place, each, len(distinct)))
+        return distinct, sums(place, deviations(without[entry_of_each(votes)])[1], len(distinct))
 
-    def class_moves(self, label: str) -> Moves:
-        """How the agreement on a class moves with items: how often a second annotator chose it if a first one did."""
-        votes = self.votes.pairable()
-        given = votes.label == votes.labels.index(label)
-        group, count = votes.group[given], votes.count[given]
-        share = votes.agreeing[given] / (votes.n[group] - 1)
-        value, size = total(count * share) / total(count), len(votes.items)
-        each = votes.per_unit(sums(group, count * (share - value), size)) / total(count)
-        has = votes.per_unit(sums(group, count, size)) > 0
-        units = max(2, int(has.sum()))
-        return Moves(self.units["items"][has], each[has] * sqrt(units / (units - 1)))
-
-    def content(self) -> list[tuple[int | str, ...]]:
-        """Who gave which item which label, or how often each label was given."""
-        if self.people is None:
-            votes = self.votes
-            labels = [votes.labels[code] for code in votes.label.tolist()]
-            return sorted(zip(self.row[votes.group].tolist(), votes.count.tolist(), labels, strict=True))
-        codes = self.people.others.codes
-        labels = [codes.labels[code] for code in codes.label.tolist()]
-        item, person = self.people.item[codes.item].tolist(), self.people.person[codes.annotator].tolist()
-        return sorted(zip(item, person, labels, strict=True))
+    def content(self) -> Ints:
+        """Who gave which item which label, or how often each label was given: one row each, in order."""
+        columns = self.row[self.votes.group], self.votes.label, self.votes.count.astype(np.int64)
+        if self.others is not None:
+            codes = self.others.codes
+            columns = self.item[codes.item], self.person[codes.annotator], codes.label.astype(np.int64)
+        return np.unique(np.column_stack(columns), axis=0)
 
 
 @dataclass(frozen=True)
@@ -135,41 +98,30 @@ class Side:
     name: str
     spa: Estimate
     alpha: Corrected
-    classes: Mapping[str, Estimate] = field(default_factory=dict)
-    known: Known | None = None
     tally: Tally | None = None
-    _made: dict[tuple[str, Kind], Moves] = field(default_factory=dict, repr=False, compare=False)
+    known: Known | None = None
+    _made: dict[tuple[Figure, Kind], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
 
-    def figure(self, name: str) -> Estimate:
-        """``spa``, ``alpha``, or ``class`` and a label."""
-        if name in (SPA, ALPHA):
-            return self.spa if name == SPA else self.alpha
-        missing = undefined(f"{self.name} has no annotation of this class", self.spa.level, self.spa.weights)
-        return self.classes.get(name.removeprefix(CLASS), missing)
-
-    def units(self, kind: Kind) -> Ints | None:
-        """The numbers of its items or clusters, annotators or annotations; None if they are unknown."""
-        return None if self.known is None else self.known.units.get(kind)
-
-    def covariance(self, other: Side, name: str, kind: Kind) -> float:
-        """The covariance of a figure on both sides over the units they share; 0 if these are unknown."""
-        mine, theirs = self.units(kind), other.units(kind)
-        if mine is None or theirs is None or not np.isin(mine, theirs).any():
+    def covariance(self, other: Side, figure: Figure, kind: Kind) -> float:
+        """The covariance of a figure on both sides over the units they share; 0 if there are none, or it is unknown."""
+        if not self.shared(other, kind):
             return 0.0
-        return self._moves(name, kind).covariance(other._moves(name, kind))
+        (one, mine), (another, theirs) = self._moves(figure, kind), other._moves(figure, kind)
+        _, here, there = np.intersect1d(one, another, assume_unique=True, return_indices=True)
+        found = total(mine[here] * theirs[there])
+        return found if isfinite(found) else 0.0  # a figure is undefined without one of them
 
-    def _moves(self, name: str, kind: Kind) -> Moves:
+    def _moves(self, figure: Figure, kind: Kind) -> tuple[Ints, Floats]:
         """Made once, for all sides it is compared with."""
-        if self.known is None:
-            raise ValueError("the items are unknown")
-        known = self.known
-        if (name, kind) not in self._made:
-            if name in (SPA, ALPHA):
-                values = alpha_without if name == ALPHA else partial(_spa_without, known.by_n)
-                self._made[name, kind] = known.moves(kind, values)
-            else:
-                self._made[name, kind] = known.class_moves(name.removeprefix(CLASS))
-        return self._made[name, kind]
+        if (figure, kind) not in self._made and self.known is not None:
+            values = alpha_without if figure == "alpha" else partial(_spa_without, self.known.by_n)
+            self._made[figure, kind] = self.known.moves(kind, values)
+        return self._made[figure, kind]
+
+    def shared(self, other: Side, kind: Kind) -> int | None:
+        """How many items or clusters, annotators or annotations both have; None if that is unknown."""
+        mine, theirs = (None if side.known is None else side.known.units.get(kind) for side in (self, other))
+        return None if mine is None or theirs is None else int(np.isin(mine, theirs).sum())
 
     def shared_items(self, other: Side) -> int | None:
         """How many pairable items both have, whatever their clusters; None if that is unknown."""
@@ -179,16 +131,11 @@ class Side:
         both = mine & np.isin(self.known.row, other.known.row[theirs])
         return round(total(self.known.votes.items[both]))
 
-    def shared_annotators(self, other: Side) -> int | None:
-        """How many annotators both have; None if that is unknown."""
-        mine, theirs = self.units("people"), other.units("people")
-        return None if mine is None or theirs is None else int(np.isin(mine, theirs).sum())
-
     def is_same(self, other: Side) -> bool:
         """Whether both hold the same annotations, as far as they are known."""
-        if self.tally is None or self.tally != other.tally or (self.known is None) != (other.known is None):
-            return False
-        return self.known is None or other.known is None or self.known.content() == other.known.content()
+        if self.tally is None or self.tally != other.tally or self.known is None or other.known is None:
+            return self.tally is not None and self.tally == other.tally and self.known is other.known
+        return np.array_equal(self.known.content(), other.known.content())
 
 
 def weights_of(tally: Tally, weights: str | CustomWeights, similar: LabelCounts | None) -> ByN:
@@ -204,40 +151,39 @@ def _spa_without(by_n: ByN, votes: LabelCounts, units: Units) -> Floats:
     return Sizes.of(votes).without(units, by_n)
 
 
-def difference(a: Side, b: Side, name: str, interval_for: str = AUTO) -> Estimate:
+def difference(a: Side, b: Side, figure: Figure, interval_for: str = AUTO) -> Estimate:
     """How much larger a figure is on b than on a."""
-    one, other = a.figure(name), b.figure(name)
+    one, other = getattr(a, figure), getattr(b, figure)
     if one.value is None or other.value is None:
         reason = one.undefined if one.value is None else other.undefined
         return undefined(reason or "", one.level, one.weights)
-    value, is_same, intervals = other.value - one.value, a.is_same(b), dict[str, Interval]()
+    intervals: dict[str, Interval] = {}
     for population in (each for each in POPULATIONS if each in one.intervals or each in other.intervals):
-        ends = [each.intervals.get(population) or Interval(None, None, None, each.undefined) for each in (one, other)]
-        if ends[0].low is None or ends[1].low is None:
-            intervals[population] = Interval(None, None, None, ends[0].undefined or ends[1].undefined)
-            continue
-        rho = 1.0 if is_same else _correlation(a, b, name, population)
-        if abs(value) < NOTHING and rho > 1 - NOTHING:  # whatever moves one figure moves the other alike
-            intervals[population] = Interval(0.0, value, value)
+        mine, theirs = (each.intervals.get(population) or Interval(None, None, None) for each in (one, other))
+        if mine.low is None or theirs.low is None:
+            reason = mine.undefined or theirs.undefined or one.undefined or other.undefined
+            intervals[population] = Interval(None, None, None, reason)
         else:
-            found = newcombe(one.value, ends[0], other.value, ends[1], rho)
+            found = newcombe(one.value, mine, other.value, theirs, _correlation(a, b, figure, population))
             intervals[population] = found.at_least(intervals.get(ITEMS, found))
-    plain = Estimate(value, None, None, None, one.level, one.weights, undefined=one.undefined or other.undefined)
-    return leading(plain, intervals, interval_for) if intervals else plain
+    gap = Estimate(other.value - one.value, None, None, None, one.level, one.weights)
+    return (
+        leading(gap, intervals, interval_for) if intervals else replace(gap, undefined=one.undefined or other.undefined)
+    )
 
 
-def _correlation(a: Side, b: Side, name: str, population: str) -> float:
+def _correlation(a: Side, b: Side, figure: Figure, population: str) -> float:
     """The correlation of a figure on two sides, over the items and, for other annotators, the people they share."""
-    spread, differ = 1.0, population == ANNOTATORS
-    for figure in (a.figure(name), b.figure(name)):
-        errors = {each: interval.stderr or 0.0 for each, interval in figure.intervals.items()}
-        spread *= errors[population]
-        differ = differ and errors[ANNOTATORS] > errors[ITEMS]  # people who differ by chance move nothing
+    errors = [
+        {name: interval.stderr or 0.0 for name, interval in getattr(side, figure).intervals.items()} for side in (a, b)
+    ]
+    spread = errors[0][population] * errors[1][population]
     if spread == 0:
         return 0.0
-    together = a.covariance(b, name, "items")
-    if differ:
-        together += a.covariance(b, name, "people") - a.covariance(b, name, "annotations")
+    together = a.covariance(b, figure, "items")
+    if population == ANNOTATORS and all(each[ANNOTATORS] > each[ITEMS] for each in errors):
+        # otherwise people differ by no more than chance, and only items move a figure
+        together += a.covariance(b, figure, "people") - a.covariance(b, figure, "annotations")
     return min(max(together / spread, -1.0), 1.0)
 
 
@@ -285,20 +231,6 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
 
 
 @dataclass(frozen=True)
-class ClassDifference:
-    """How much more annotators of b agree on a class than those of a, for these annotators on new items."""
-
-    label: str
-    difference: Estimate
-    p_holm: float | None
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is more than chance explains; p is adjusted for all classes."""
-        return self.p_holm is not None and self.p_holm <= 1 - self.difference.level
-
-
-@dataclass(frozen=True)
 class Pair:
     """Two sides compared: b − a."""
 
@@ -306,16 +238,12 @@ class Pair:
     b: Side
     difference: Estimate
     alpha_difference: Estimate
-    classes: tuple[ClassDifference, ...]
     shared_items: int | None
     shared_annotators: int | None
+    is_same: bool = False
+    """Whether both hold the same annotations."""
     p_holm: float | None = None
     """Adjusted for all pairs together."""
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the difference is more than chance explains, whatever explains it."""
-        return self.p_holm is not None and self.p_holm <= 1 - self.difference.level
 
     @property
     def due_to_labels(self) -> float | None:
@@ -332,11 +260,11 @@ class Pair:
     def verdict(self) -> Verdict:
         """Which side agrees more, if the evidence holds for all pairs together and other labels do not explain it."""
         value, low, high, labels = self.difference.value, self.difference.low, self.difference.high, self.due_to_labels
-        if value is None or low is None or high is None:
-            return "cannot_tell"
-        if abs(value) < NOTHING and high - low < NOTHING:
+        if self.is_same:
             return "the_same"
-        if not self.is_clear:
+        if value is None or low is None or high is None or self.p_holm is None:
+            return "cannot_tell"
+        if self.p_holm > 1 - self.difference.level:
             return "cannot_tell"
         if labels is None or (self.alpha_difference.value or 0.0) * value <= 0 or low <= labels <= high:
             return "label_mix"
@@ -351,6 +279,7 @@ class Compared:
     pairs: tuple[Pair, ...]
     groups: Mapping[str, Compared] = field(default_factory=dict)
     not_compared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Groups that some lack, and the names of those that have them."""
 
 
 def compare_sides(sides: Sequence[Side], interval_for: str = AUTO) -> tuple[Pair, ...]:
@@ -361,8 +290,8 @@ def compare_sides(sides: Sequence[Side], interval_for: str = AUTO) -> tuple[Pair
 
 
 def _pair(a: Side, b: Side, interval_for: str) -> Pair:
-    labels = dict.fromkeys([*a.classes, *b.classes])
-    gaps = [difference(a, b, CLASS + label, ITEMS) for label in labels]
-    classes = tuple(map(ClassDifference, labels, gaps, holm([p_of(gap) for gap in gaps])))
-    spa, alpha = (difference(a, b, name, interval_for) for name in (SPA, ALPHA))
-    return Pair(a, b, spa, alpha, classes, a.shared_items(b), a.shared_annotators(b))
+    gaps, is_same = [difference(a, b, "spa", interval_for), difference(a, b, "alpha", interval_for)], a.is_same(b)
+    if is_same:
+        none = dict.fromkeys(POPULATIONS, Interval(0.0, 0.0, 0.0))
+        gaps = [gap if gap.value is None else leading(gap, none, interval_for) for gap in gaps]
+    return Pair(a, b, gaps[0], gaps[1], a.shared_items(b), a.shared(b, "people"), is_same)

@@ -8,7 +8,7 @@ docs/mathematics.md §8.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +17,7 @@ import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.chance import UNKNOWN_PEOPLE
-from spagree.estimate.comparison import Known, Pair, People, Side, compare_sides, weights_of
+from spagree.estimate.comparison import Known, Pair, Side, compare_sides, weights_of
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.item_groups import Clustered, cluster_numbers, total
 from spagree.estimate.label_counts import LabelCounts, scale_of, similar_votes, votes
@@ -97,15 +97,15 @@ def find_groups(
     findings: dict[str, Findings] = {}
     sides = []
     for name, part in parts.items():
-        similar, own = similar_votes(part, metric), None
-        told: Others | str = people if isinstance(people, str) else UNKNOWN_PEOPLE
+        similar = similar_votes(part, metric)
+        known = Known(shared.votes[name], np.arange(len(shared.items)), weights_of(part, weights, similar))
         if not isinstance(people, str):
             codes, items, persons = _only(people[0], people[1] == name)
-            told = Others.of(codes, similar or votes(part), similar.similarity if similar else None)
-            own = People(told, items, persons)
+            others = Others.of(codes, similar or votes(part), similar.similarity if similar else None)
+            known = replace(known, others=others, item=items, person=persons)
+        told = people if isinstance(people, str) else known.others or UNKNOWN_PEOPLE
         found = findings[name] = find(part, weights, level, metric=metric, others=told, interval_for=leads)
-        known = Known(shared.votes[name], np.arange(len(shared.items)), weights_of(part, weights, similar), own)
-        sides.append(Side(name, found.spa, found.chance["krippendorff_alpha"], known=known, tally=part))
+        sides.append(Side(name, found.spa, found.chance["krippendorff_alpha"], part, known))
     between = [shared.between(a, b, level, leads) for a, b in combinations(parts, 2) if of_annotators]
     of: Literal["items", "annotators"] = "annotators" if of_annotators else "items"
     return Groups(tally.grouped.by, of, findings, compare_sides(sides, leads), tuple(between))

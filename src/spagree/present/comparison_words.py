@@ -22,7 +22,6 @@ from spagree.version import __version__
 if TYPE_CHECKING:
     from spagree.estimate.comparison import Compared, Pair, Side
 
-MOST_CLASSES = 12
 UNKNOWN_ITEMS = (
     "A tally does not say which items it holds, so its items were treated as different items. "
     "If both share items, compare the annotations themselves; the interval is then usually narrower."
@@ -80,12 +79,10 @@ def _figures_document(compared: Compared) -> dict[str, Any]:
 
 def pair_document(pair: Pair) -> dict[str, Any]:
     """Everything about two sides but the sides themselves."""
-    classes = [{"class": gap.label, **gap_document(gap.difference), "p_holm": gap.p_holm} for gap in pair.classes]
     return {
         "difference": gap_document(pair.difference),
         "alpha_difference": gap_document(pair.alpha_difference),
         "due_to_labels": pair.due_to_labels,
-        **({"classes": classes} if classes else {}),
         **{name: getattr(pair, name) for name in ("shared_items", "shared_annotators", "p_holm", "verdict")},
     }
 
@@ -166,8 +163,6 @@ def comparison_summary(compared: Compared) -> Group:
     for pair in compared.pairs:
         parts += [Text(sentence(pair), style="bold"), *([Text(beside(pair))] if beside(pair) else [])]
     parts += [Text(), _sides(compared.sides), Text(), differences(compared.pairs)]
-    for pair in compared.pairs if len(compared.pairs) == 1 else ():
-        parts += _class_table(pair)
     for name, group in compared.groups.items():
         parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
         parts += [*(Text(sentence(pair)) for pair in group.pairs), differences(group.pairs)]
@@ -194,18 +189,6 @@ def both(figure: Estimate) -> tuple[str, ...]:
     """The intervals for other annotators and for these."""
     others, items = (figure.intervals.get(name) for name in reversed(POPULATIONS))
     return tuple("–" if each is None or each.low is None else span(each) for each in (others, items))
-
-
-def _class_table(pair: Pair) -> Iterable[RenderableType]:
-    """The classes whose agreement differs; nothing if none does."""
-    clear = [gap for gap in pair.classes if gap.is_clear]
-    if not clear:
-        return
-    yield Text(f"\nClasses that differ for these annotators, of {len(pair.classes)} (Holm over all of them)")
-    shown = bare("class", "agreement", "interval")
-    for gap in clear[:MOST_CLASSES]:
-        shown.add_row(printable(gap.label), change(gap.difference.value), span(gap.difference))
-    yield shown
 
 
 def _notes(compared: Compared) -> Iterable[str]:
