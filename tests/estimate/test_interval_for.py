@@ -319,3 +319,42 @@ def test_coverage_for_new_annotators_is_near_what_it_says() -> None:
         for kind, found in spagree.measure(frame).spa.intervals.items():
             hits[kind] += (found.low or 0) <= truth <= (found.high or 1)
     assert hits["annotators"] / 60 >= 0.9 > hits["items"] / 60
+
+
+# A scale that is made from the labels ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@given(rows_of(6, 4, "1234").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 2))
+@examples(25)
+def test_without_an_item_the_ordinal_scale_is_made_again(weights: str, rows: Rows) -> None:
+    def value(some: Rows) -> float | None:
+        return spagree.measure(some, metric="ordinal", weights=weights).spa.value
+
+    items = dict.fromkeys(item for item, _, _ in pairable(rows))
+    rests = [value([row for row in rows if row[0] != item]) for item in items]
+    found = spagree.measure(rows, metric="ordinal", weights=weights).spa.intervals[ITEMS]
+    left = np.array([0.0 if rest is None else rest for rest in rests])
+    exact = (len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum()
+    assert found.stderr == pytest.approx(sqrt(exact), abs=1e-9)
+
+
+def test_without_a_cluster_the_ordinal_scale_is_made_again() -> None:
+    random = np.random.default_rng(3)
+    rows = [(f"q{i}", who, str(random.integers(1, 6)), f"d{i // 3}") for i in range(18) for who in "abc"[: 1 + i % 3]]
+    frame = pl.DataFrame(rows, schema=["item", "annotator", "label", "doc"], orient="row")
+    found = spagree.measure(frame, cluster="doc", metric="ordinal").spa.intervals[ITEMS]
+    left = np.array(
+        [
+            float(spagree.measure(frame.filter(pl.col("doc") != doc).drop("doc"), metric="ordinal").spa)
+            for doc in frame["doc"].unique()
+        ]
+    )
+    assert found.stderr == pytest.approx(sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum()))
+
+
+def test_a_declared_scale_stays() -> None:
+    rows = [(f"q{i}", who, str(1 + (i * 3 + place * (i % 2)) % 4)) for i in range(8) for place, who in enumerate("ab")]
+    linear = spagree.measure(rows, metric="linear").spa
+    groups_error = spagree.measure(rows, metric="linear", order=list("1234")).spa
+    assert linear.stderr == groups_error.stderr

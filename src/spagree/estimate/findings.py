@@ -11,6 +11,7 @@ from statistics import median
 from spagree.errors import UsageError
 from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
+from spagree.estimate.jackknife import ordinal_variance
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
 from spagree.estimate.others import Others, for_others
@@ -105,6 +106,7 @@ def find(
     similar = similar_votes(tally, metric)
     clustered = similar if tally.clusters is None else similar_votes(tally, metric, clusters=True)
     groups = item_groups_of(tally, clustered)
+    ranks = None if metric is None or clustered is None else metric.ranks(clustered.labels)
     teams = others.team_count if isinstance(others, Others) else 1
     people = others
     if isinstance(others, Others) and others.why_not is not None:
@@ -125,7 +127,8 @@ def find(
     def figure(weights: Weights, scheme: str | CustomWeights) -> Estimate:
         if not groups.exact:
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
-        figure = spa_estimate(groups, weights.by_n, level=level, scheme=weights.scheme)
+        variance = None if ranks is None or clustered is None else ordinal_variance(clustered, ranks, weights.by_n)
+        figure = spa_estimate(groups, weights.by_n, level=level, scheme=weights.scheme, variance=variance)
         if figure.undefined:
             return figure
         if bootstrap is not None:

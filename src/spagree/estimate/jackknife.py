@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from spagree.estimate.intervals import deviations
-from spagree.estimate.item_groups import total
+from spagree.estimate.item_groups import relative_weights, total
 from spagree.estimate.label_counts import LabelCounts, add_up
 from spagree.grouping import Floats, Ints, counted, numbered, run_starts, sums
 from spagree.tally.coded import Coded
@@ -135,6 +135,41 @@ def entries(votes: LabelCounts, *, shares: bool) -> Floats:
     """What each label of an item adds to its total: pairable annotations, or its share of the item's annotations."""
     n = votes.n[votes.group]
     return votes.count / n if shares else np.where(n > 1, votes.count, 0.0)
+
+
+def ordinal_variance(votes: LabelCounts, ranks: Ints, by_n: Mapping[int, Fraction]) -> float | None:
+    """The variance of SPA over items or clusters under the ordinal metric, whose scale is made from the labels again.
+
+    Without a unit, the middle of label c is at m_c = Σ_{k before c} T_k + T_c/2 of what is left, and disagreement is
+    Σ M_ck (m_c − m_k)² over the squared length of the scale, with M_ck the weight of all pairs of labels c and k.
+    """
+    in_order = np.argsort(ranks)
+    stays = votes.per_label(1.0 * (votes.n == 1)[votes.group])[in_order] > 0  # on items with one annotation
+    votes = votes.pairable()
+    units, labels = len(votes.unit_sizes), len(ranks)
+    weight = relative_weights(by_n, votes.n.astype(np.int64))
+    each = np.where(votes.alone, 1.0, votes.items)
+    per_pair = weight / (votes.n * (votes.n - 1))
+    table = np.zeros((len(votes.items), labels))
+    table[votes.group, ranks[votes.label]] = votes.count
+    pairs = (table * (votes.items * per_pair)[:, None]).T @ table
+    given = votes.per_label(votes.count)[in_order]
+    lost = np.zeros((units, labels))
+    np.add.at(lost, votes.unit_of, table * each[:, None])
+    left = given - lost
+    middle = np.cumsum(left, axis=1) - left / 2
+    occurs = (left > 0) | stays
+    low, high = (end(np.where(occurs, middle, -sign * np.inf), axis=1) for end, sign in ((np.min, -1), (np.max, 1)))
+    whole = 2 * (middle**2 @ pairs.sum(axis=1) - ((middle @ pairs) * middle).sum(axis=1))
+    at = middle[votes.unit_of]
+    own = 2 * per_pair * (votes.n * (table * at**2).sum(axis=1) - (table * at).sum(axis=1) ** 2)
+    disagreeing = whole - sums(votes.unit_of, each * own, units)
+    weighed = total(votes.items * weight) - sums(votes.unit_of, each * weight, units)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = 1 - np.where(high > low, disagreeing / (high - low) ** 2, 0.0) / weighed
+    if not np.isfinite(without).all():
+        return None
+    return total(votes.unit_sizes * deviations(without, votes.unit_sizes)[1] ** 2)
 
 
 def items(votes: LabelCounts, *, shares: bool = False) -> Units:

@@ -16,7 +16,7 @@ import numpy as np
 
 from spagree import plugins
 from spagree.errors import DataError, UsageError, unknown_name
-from spagree.grouping import Floats, ratio
+from spagree.grouping import Floats, Ints, ratio
 from spagree.messages import opt
 from spagree.options import Similarity
 
@@ -63,6 +63,12 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         place = {label: number for number, label in enumerate(every)}
         chosen = [place[label] for label in labels]
         return whole if len(every) == len(labels) else whole[np.ix_(chosen, chosen)]
+
+    def ranks(self, labels: Sequence[str]) -> Ints | None:
+        """The place of each label on a scale that is made from how often each was given; None if the scale is fixed."""
+        if self.rule != "ordinal" or self.scale or not labels:
+            return None
+        return np.argsort(np.argsort(_places(self, labels)))
 
     def over(self, labels: Mapping[str, float]) -> Metric:
         """The same metric on the scale of all these labels: parts of the data are comparable only on one scale.

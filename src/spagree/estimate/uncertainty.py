@@ -126,19 +126,24 @@ def check_level(level: float) -> None:
         raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
 
-def estimate(value: float, groups: ItemGroups, weights: Floats, *, level: float, scheme: str) -> Estimate:
-    """Attach standard error and Wilson interval to a weighted mean agreement."""
+def estimate(
+    value: float, groups: ItemGroups, weights: Floats, *, level: float, scheme: str, variance: float | None = None
+) -> Estimate:
+    """Attach standard error and Wilson interval to a weighted mean agreement; by default the linearised variance."""
     if groups.units < 2:
         reason = ONE_ITEM if groups.size < 2 else ONE_CLUSTER
         return Estimate(value, None, None, None, level, scheme, undefined=reason)
-    stderr = standard_error(value, groups, weights)
+    stderr = standard_error(value, groups, weights) if variance is None else sqrt(variance)
     low, high = wilson(value, steadied(value, stderr, groups, weights), effective_items(groups, weights), level)
     return Estimate(value, stderr, low, high, level, scheme, intervals={ITEMS: Interval(stderr, low, high)})
 
 
-def spa_estimate(groups: ItemGroups, by_n: Mapping[int, Fraction], *, level: float, scheme: str) -> Estimate:
+def spa_estimate(
+    groups: ItemGroups, by_n: Mapping[int, Fraction], *, level: float, scheme: str, variance: float | None = None
+) -> Estimate:
     """SPA under the weights ``by_n``, exact, with its standard error and interval."""
-    return estimate(exact_mean(groups, by_n), groups, groups.weights(by_n), level=level, scheme=scheme)
+    value, weights = exact_mean(groups, by_n), groups.weights(by_n)
+    return estimate(value, groups, weights, level=level, scheme=scheme, variance=variance)
 
 
 def standard_error(value: float, groups: ItemGroups, weights: Floats) -> float:
