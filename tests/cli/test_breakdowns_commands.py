@@ -110,11 +110,11 @@ def test_names_cannot_steer_the_terminal(run: Run, tmp_path: Path, command: str)
     assert "\\x1b[31m" in out
 
 
-def test_the_score_can_speak_for_new_annotators(run: Run) -> None:
-    code, out, _ = run("score", "example:sparse", "--interval-for", "annotators")
-    assert code == 0 and "95% interval for other annotators 0.528" in " ".join(out.split())
-    found = json.loads(run("score", "example:sparse", "--interval-for", "annotators", "--json")[1])["spa"]
-    assert found["covers"] == "new annotators and new items"
+def test_the_score_can_speak_for_these_annotators_first(run: Run) -> None:
+    code, out, _ = run("score", "example:sparse", "--interval-for", "items")
+    assert code == 0 and "95% interval 0.536 to 0.615 for these annotators, 0.527" in " ".join(out.split())
+    found = json.loads(run("score", "example:sparse", "--interval-for", "items", "--json")[1])["spa"]
+    assert found["interval_for"] == "items"
     assert run("score", "example:sparse", "--interval-for", "people")[0] == 2
 
 

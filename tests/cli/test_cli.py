@@ -279,14 +279,18 @@ def test_tallies_are_saved_merged_and_scored(run: Run, tmp_path: Path, good: Pat
         assert run("tally", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.json")[0] == 0
     assert run("merge", tmp_path / "one.json", tmp_path / "two.json", "-o", tmp_path / "all.json")[0] == 0
     merged, whole = (json.loads(run("score", source, "--json")[1]) for source in (tmp_path / "all.json", good))
-    # A tally does not keep who annotated what: one interval is missing, and two checks cannot tell.
-    assert "undefined" not in whole["spa"].pop("intervals")["annotators"]
-    assert "undefined" in merged["spa"].pop("intervals")["annotators"]
-    of_tally, of_data = ({check["code"]: check for check in found.pop("checks")} for found in (merged, whole))
-    assert of_tally.pop("overlap")["state"] == "cannot_tell" != of_data.pop("overlap")["state"]
-    assert of_tally.pop("precision")["half_width_annotators"] is None
-    assert of_data.pop("precision")["half_width_annotators"] is not None
-    assert (merged, of_tally) == (whole, of_data)
+    # A tally does not keep who annotated what: the interval for others says so, and Conger's kappa is unknown.
+    assert "a tally does not say who annotated" in merged["chance"].pop("conger_kappa")["undefined"]
+    assert whole["chance"].pop("conger_kappa")["value"] is not None
+    for of_tally, of_data in (
+        (merged["spa"], whole["spa"]),
+        *zip(*(each["chance"].values() for each in (merged, whole)), strict=True),
+    ):
+        assert "three annotators cannot show" in of_data["intervals"].pop("annotators")["undefined"]
+        assert "a tally does not say who annotated" in of_tally["intervals"].pop("annotators")["undefined"]
+    states, wanted = ({check["code"]: check for check in found.pop("checks")} for found in (merged, whole))
+    assert states.pop("overlap")["state"] == "cannot_tell" != wanted.pop("overlap")["state"]
+    assert (merged, states) == (whole, wanted)
 
 
 def test_parts_that_cut_through_items_merge_with_keep_items(run: Run, tmp_path: Path, good: Path) -> None:

@@ -13,7 +13,7 @@ from spagree.cli.console import _wrapped
 
 def test_the_score_is_short_by_default(run: Run) -> None:
     short, full = run("score", "example:sparse")[1], run("score", "example:sparse", "-v")[1]
-    for part in ("SPA 0.576   95% interval 0.536 to 0.615", "Read", "Coverage", "For your paper"):
+    for part in ("SPA 0.576   95% interval 0.527 to 0.623 for other annotators", "Read", "Coverage", "For your paper"):
         assert part in short and part in full
     for part in ("Weighting schemes", "Corrected for chance", "Assumption"):
         assert part not in short and part in full

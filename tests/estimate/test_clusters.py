@@ -301,9 +301,8 @@ def test_parts_merge_to_the_whole_and_are_saved_with_their_clusters(tmp_path: An
     whole = spagree.measure([str(tmp_path / "0.json"), str(tmp_path / "1.json")])
     known = measured(rows, cluster="doc")
     assert whole.spa.intervals["items"] == known.spa.intervals["items"]
-    assert {name: each.intervals["items"] for name, each in whole.chance.items()} == {
-        name: each.intervals["items"] for name, each in known.chance.items()
-    }
+    for name in COEFFICIENTS:
+        assert whole.chance[name].intervals["items"] == known.chance[name].intervals["items"]
 
 
 def test_parts_with_and_without_clusters_do_not_add_up() -> None:
@@ -392,7 +391,6 @@ def test_clusters_are_named_wherever_the_interval_is() -> None:
     shown = found.to_dict()["spa"]
     assert (shown["clusters"], shown["cluster"]) == (20, "doc")
     assert f"{found.data.items} items in 20 clusters" in str(found)
-    assert "on new clusters of items" in " ".join(str(found).split())
     assert "standard error over 20 clusters (doc)" in " ".join(str(found).split())
     assert "clusters" not in measured(documents(4)).to_dict()["spa"]
 

@@ -75,7 +75,8 @@ def check(rows: Rows, steps: int, **options: Any) -> None:
     def on_its_scale(part: Rows) -> Any:
         """Figures of a part are comparable with the others on the scale of the whole only."""
         return rescaled(
-            spagree.measure(part, **options), whole.measurement.metric.over(scale_of(whole.measurement.tally))
+            spagree.measure(part, interval_for="items", **options),
+            whole.measurement.metric.over(scale_of(whole.measurement.tally)),
         )
 
     ends = found["time"].to_list()
@@ -286,7 +287,7 @@ def test_labels_and_items_of_any_type(labels: list[Any]) -> None:
     for weights in ("annotations_m1", "inv_var_class"):
         agreement = spagree.measure(frame, weights=weights)
         assert agreement.development(steps=1).select("spa", "low", "high").rows() == [
-            (agreement.spa.value, agreement.spa.low, agreement.spa.high)
+            (agreement.spa.value, agreement.spa.intervals["items"].low, agreement.spa.intervals["items"].high)
         ]
 
 

@@ -25,7 +25,8 @@ from spagree.present.report.page import (
     template,
 )
 from spagree.present.report.parts import Section
-from spagree.present.wording import figure, interval, limits, moment, number, printable
+from spagree.present.sentence import both_intervals
+from spagree.present.wording import figure, limits, moment, number, printable
 from spagree.version import __version__
 
 LEAST_FOR_SECTIONS = 2  # annotations
@@ -69,11 +70,12 @@ def top(hub: Hub, live: Live) -> Top:
     """Put the figures of a question into words."""
     alerts, past = hub.register.of_question(live.project, live.question)
     spa = live.agreement.spa if live.agreement else None
+    both = both_intervals(live.agreement.findings) if live.agreement else ""
     return Top(
         verdict(live, alerts),
         notice(live),
         figure(spa.value) if spa and spa.value is not None else "–",
-        f"95% interval {interval(spa)}" if spa and spa.low is not None else "no interval yet",
+        f"95% interval {both}" if both else "no interval yet",
         "–" if live.safe.low is None else limits(live.safe.low, live.safe.high),
         _safe_words(live.safe, live.settings.first, bool(live.marks)),
         "" if live.settings.target is None else figure(live.settings.target),

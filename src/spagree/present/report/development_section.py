@@ -27,7 +27,8 @@ def development(breakdowns: Breakdowns) -> Section:
         "Agreement over time",
         "So far: agreement of all annotations up to that moment. Finished last: only the "
         f"items whose last annotation came in {_window(breakdowns)}, which shows changes sooner. The bands are the "
-        "intervals, the grey bars the pace of annotation. Long idle periods are cut out of the axis.",
+        "intervals for these annotators, the grey bars the pace of annotation. Long idle periods are cut out of the "
+        "axis.",
         _development,
     )
     lead = "Whether annotators converged or drifted apart."
