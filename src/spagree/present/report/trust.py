@@ -67,9 +67,9 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
         title,
         "Each dot: all items with that many annotations, their number above it if there is room; the line through it "
         "is the interval for these annotators, the dashed line the number at the top of the page. Hollow dots rest "
-        "on fewer than 10 items; those beyond the scale are at its edge. If dots clearly rise or fall, easy or hard items were annotated "
-        "more often, and no single number is right for all of them. The p-value above is how often chance alone would "
-        "make such a trend.",
+        "on fewer than 10 items; those beyond the scale are at its edge. If dots clearly rise or fall, easy or hard "
+        "items were annotated more often, and no single number is right for all of them. The p-value above is how "
+        "often chance alone would make such a trend.",
         lambda _: table("by-n", "Agreement by number of annotations", charts.by_n_rows(breakdowns), BY_N),
     )
     yield drawn(
