@@ -18,7 +18,7 @@ import numpy as np
 
 from spagree.agreement import Agreement
 from spagree.comparing.results import ModelComparison
-from spagree.comparing.sides import annotation_rows, as_text, estimating, similarity_of
+from spagree.comparing.sides import MOST_AT_HOME, estimating
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
 from spagree.estimate.cautions import is_named_like_a_model
 from spagree.estimate.models import ModelFindings, among_people
@@ -32,6 +32,7 @@ from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.tally.coded import UNKNOWN, in_order, places
 from spagree.tally.engines import column_names, to_polars
+from spagree.tally.items import spelled
 from spagree.tally.labels import BAR, canonical, caution_variants, options_of
 from spagree.tally.policies import Clean, respelled
 from spagree.understood import Caution
@@ -39,7 +40,7 @@ from spagree.understood import Caution
 if TYPE_CHECKING:
     import polars
 
-    from spagree.grouping import Codes
+    from spagree.grouping import Codes, Floats
 
 MOST_SHOWN = 20  # annotators in a message
 SHOWN_LABELS = 3
@@ -257,3 +258,33 @@ def _cautions(
                 f"{name} gave one label only, {next(iter(findings[name].labels))!r}: it tells no item from another, "
                 "however often people agree with it; see how it does on the other classes",
             )
+
+
+def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
+    """How much any two labels agree under a metric; None if only equal labels agree."""
+    metric = agreement.measurement.metric
+    if metric.rule == NOMINAL:
+        return None
+    totals = np.array([agreement.data.labels.get(label, 0) for label in labels], dtype=np.float64)
+    return metric.matrix(tuple(labels), totals)
+
+
+def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
+    """(item, annotator, label) as text, one row per annotation; None if only a tally is available."""
+    measurement = agreement.measurement
+    if measurement.items is None or measurement.tally.annotations > MOST_AT_HOME:
+        return None
+    frame = measurement.items.held.frame
+    names = column_names(frame)
+    return as_text(to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, COUNT) if name in names])))
+
+
+def as_text(rows: polars.DataFrame) -> polars.DataFrame:
+    """Annotations as text, one row each; the annotator is null if unknown."""
+    import polars
+
+    who = spelled(rows[ANNOTATOR]) if ANNOTATOR in rows.columns else polars.lit(None, polars.String)
+    texts = rows.select(spelled(rows[ITEM]), who.alias(ANNOTATOR), rows[LABEL].cast(polars.String))
+    if COUNT not in rows.columns:
+        return texts
+    return texts.select(polars.all().repeat_by(rows[COUNT].cast(polars.Int64))).explode(texts.columns)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spagree.agreement import Agreement
 from spagree.comparing.results import Comparison
 from spagree.errors import DataError, UsageError, count
@@ -17,9 +15,9 @@ from spagree.estimate.breakdowns import MOST_FOR_BOTH
 from spagree.estimate.comparison import Known, Side, compare_sides, holm, p_of, weights_of
 from spagree.estimate.label_counts import LabelCounts, scale_of, votes_of_items
 from spagree.estimate.others import Others
-from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import AUTO
-from spagree.grouping import Floats, Ints
+from spagree.grouping import Ints
 from spagree.late import nw
 from spagree.measuring import measure
 from spagree.messages import opt
@@ -156,20 +154,16 @@ def _moment(before: Any, kind: Any) -> Any:
     try:
         number = float(before)
     except (TypeError, ValueError):
-        moment = _date(before)
+        try:
+            moment = datetime.fromisoformat(str(before))
+        except ValueError:
+            raise UsageError(f"before {before!r} is neither a date nor a number; write it as 2024-05-01") from None
         if kind.is_numeric():
             return unix_seconds(moment)
         return moment.date() if kind == nw.Date else moment
     if not kind.is_numeric():
-        raise UsageError(f"before {before}: the times are dates; write one as 2024-05-01 or 2024-05-01T14:00") from None
+        raise UsageError(f"before {before}: the times are dates; write one as 2024-05-01 or 2024-05-01T14:00")
     return number
-
-
-def _date(before: Any) -> datetime:
-    try:
-        return datetime.fromisoformat(str(before))
-    except ValueError:
-        raise UsageError(f"before {before!r} is neither a date nor a number; write it as 2024-05-01") from None
 
 
 def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
@@ -232,33 +226,3 @@ def _numbered(columns: Sequence[polars.Series | None]) -> list[Ints]:
     texts = [polars.Series([], dtype=polars.String) if each is None else spelled(each) for each in columns]
     every = polars.concat([each.alias("name") for each in texts]).drop_nulls().unique().sort()
     return [places(each, every).cast(polars.Int64).fill_null(-1).to_numpy() for each in texts]
-
-
-def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
-    """How much any two labels agree under a metric; None if only equal labels agree."""
-    metric = agreement.measurement.metric
-    if metric.rule == NOMINAL:
-        return None
-    totals = np.array([agreement.data.labels.get(label, 0) for label in labels], dtype=np.float64)
-    return metric.matrix(tuple(labels), totals)
-
-
-def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
-    """(item, annotator, label) as text, one row per annotation; None if only a tally is available."""
-    measurement = agreement.measurement
-    if measurement.items is None or measurement.tally.annotations > MOST_AT_HOME:
-        return None
-    frame = measurement.items.held.frame
-    names = column_names(frame)
-    return as_text(to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, COUNT) if name in names])))
-
-
-def as_text(rows: polars.DataFrame) -> polars.DataFrame:
-    """Annotations as text, one row each; the annotator is null if unknown."""
-    import polars
-
-    who = spelled(rows[ANNOTATOR]) if ANNOTATOR in rows.columns else polars.lit(None, polars.String)
-    texts = rows.select(spelled(rows[ITEM]), who.alias(ANNOTATOR), rows[LABEL].cast(polars.String))
-    if COUNT not in rows.columns:
-        return texts
-    return texts.select(polars.all().repeat_by(rows[COUNT].cast(polars.Int64))).explode(texts.columns)
