@@ -49,7 +49,7 @@ def two_sided_each(level: float, freedom: Floats) -> Floats:
         tail = tail * (n + 1) / (n + 2) + 1 / y
         t = np.sqrt(n * np.where((n > 0.5) & (y > 0.05 + a), np.expm1(a * z**2), tail))
     t = np.where(n == 1, 1 / np.tan(outside * pi / 2), t)
-    return np.where(n == 2, np.sqrt(2 / (outside * (2 - outside)) - 2), t)
+    return np.asarray(np.where(n == 2, np.sqrt(2 / (outside * (2 - outside)) - 2), t))
 
 
 def _hills_series(n: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -268,7 +268,7 @@ def watch_annotators(closed: ClosedItems, annotators: int) -> WatchedAnnotators:
     items = np.bincount(who, minlength=annotators)
     bets = _bets(difference, items)
     evidence = np.bincount(who, np.log1p(-bets * difference), annotators).astype(np.float64)
-    total = np.bincount(who, difference, annotators)
+    total = np.bincount(who, difference, annotators).astype(np.float64)
     named = (arrival > 0) & (evidence >= np.log(np.maximum(arrival * (arrival + 1), 1) / ALPHA))
     return WatchedAnnotators(evidence, items, ratio(total, items, 0.0), named)
 
