@@ -34,7 +34,7 @@ A, B = rows(1), rows(2, care=0.85, start=30)
 def test_the_same_data_do_not_differ(weights: object, population: str) -> None:
     found = spagree.compare(A, A, weights=weights, interval_for=population)
     assert found.verdict == "the_same" and found.difference.interval_for == population
-    for each in (found.difference, found.alpha_difference):
+    for each in (found.difference, found.kappa_difference):
         assert (each.value, each.stderr, each.low, each.high) == (0, 0, 0, 0)
 
 
@@ -79,7 +79,7 @@ def test_agreement_that_rises_because_one_label_does_is_not_called_better() -> N
 
 def test_the_interval_for_other_annotators_decides_where_it_exists() -> None:
     found = spagree.compare(A, B)
-    assert found.difference.interval_for == found.alpha_difference.interval_for == "annotators"
+    assert found.difference.interval_for == found.kappa_difference.interval_for == "annotators"
     both = found.difference.intervals
     assert both["annotators"].low < both["items"].low < both["items"].high < both["annotators"].high
     assert f"{found.difference.low:.3f}" in repr(found) and "These annotators, on new items: " in str(found)
@@ -112,7 +112,7 @@ def test_more_annotations_than_a_score_looks_through_are_compared_in_full(monkey
 @pytest.mark.parametrize("metric", ["nominal", "ordinal"])
 def test_swapped_sources_swap_the_signs(metric: str) -> None:
     forth, back = (spagree.compare(*pair, metric=metric) for pair in ((A, B), (B, A)))
-    for one, other in ((forth.difference, back.difference), (forth.alpha_difference, back.alpha_difference)):
+    for one, other in ((forth.difference, back.difference), (forth.kappa_difference, back.kappa_difference)):
         for population in ("items", "annotators"):
             mine, theirs = one.intervals[population], other.intervals[population]
             assert (mine.low, mine.high, mine.stderr) == pytest.approx((-theirs.high, -theirs.low, theirs.stderr))
@@ -125,7 +125,7 @@ def test_values_are_those_of_measure() -> None:
     one, other = spagree.measure(A, level=0.9), spagree.measure(B, level=0.9)
     assert found.difference.value == other.spa.value - one.spa.value
     assert (
-        found.alpha_difference.value
+        found.kappa_difference.value
         == other.chance["krippendorff_alpha"].value - one.chance["krippendorff_alpha"].value
     )
     assert found.sides[0].spa == one.spa and found.difference.level == 0.9

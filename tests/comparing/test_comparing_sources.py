@@ -119,7 +119,7 @@ def whole() -> spagree.Comparison:
 
 def figures(found: spagree.Comparison) -> list[float]:
     """The differences, of which every kind of source knows the value."""
-    return [found.difference.value, found.alpha_difference.value]
+    return [found.difference.value, found.kappa_difference.value]
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)

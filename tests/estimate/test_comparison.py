@@ -245,7 +245,7 @@ def test_three_sides_are_compared_pairwise_and_their_p_values_hold_together() ->
     found = spagree.compare(*sources, names=("a", "b", "c"), level=0.9)
     assert [(each.a.name, each.b.name) for each in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [each.p_holm for each in found.pairs] == holm([p_of(each.difference) for each in found.pairs])
-    assert all(each.difference.level == each.alpha_difference.level == 0.9 for each in found.pairs)
+    assert all(each.difference.level == each.kappa_difference.level == 0.9 for each in found.pairs)
     items = spagree.compare(*sources[:2], level=0.9, interval_for=ITEMS).pairs[0].difference
     assert items.interval_for == ITEMS and items.intervals == found.pairs[0].difference.intervals
     assert items.low == items.intervals[ITEMS].low

@@ -313,7 +313,7 @@ def test_json_has_every_group_and_difference() -> None:
     assert (shown["by"], shown["groups_of"]) == ("team", "annotators")
     assert set(shown["groups"]) == {"crowd", "expert"}
     assert shown["groups"]["crowd"]["spa"]["value"] == found.groups.findings["crowd"].spa.value  # type: ignore[union-attr]
-    assert {"a", "b", "difference", "alpha_difference", "p_holm", "verdict"} <= set(shown["differences"][0])
+    assert {"a", "b", "difference", "kappa_difference", "p_holm", "verdict"} <= set(shown["differences"][0])
     assert set(shown["between"][0]) == {"a", "b", "value", "stderr", "low", "high", "items"}
     assert "groups" not in spagree.measure(project(3)).to_dict()
 

@@ -81,13 +81,13 @@ def test_the_same_annotations_are_said_to_be_the_same() -> None:
 def test_other_shares_of_the_labels_are_named() -> None:
     even, skewed = (Tally.from_items([{"yes": 2}] * yes + [{"no": 2}] * (10 - yes)) for yes in (5, 9))
     b = replace(B, alpha=replace(ALPHA_B, value=0.41, expected=0.6), tally=skewed)
-    found = pair(BOTH, a=replace(A, tally=even), b=b, alpha_difference=gap(0.01, -0.1, 0.12, (-0.2, 0.22)))
+    found = pair(BOTH, a=replace(A, tally=even), b=b, kappa_difference=gap(0.01, -0.1, 0.12, (-0.2, 0.22)))
     assert sentence(found) == (
         "round 2 shows more agreement than round 1 (+0.060, 0.010 to 0.110, p = 0.001), but its labels are used in other shares, "
         "and nothing shows that people agree better: 'yes' went from 50% to 90% of the labels, alpha +0.010, −0.200 to "
         "0.220."
     ).replace("'yes'", "yes")
-    one_label = replace(found, alpha_difference=undefined("one label", 0.95, "annotations"))
+    one_label = replace(found, kappa_difference=undefined("one label", 0.95, "annotations"))
     assert sentence(one_label).endswith("alpha undefined.")
 
 
@@ -137,7 +137,7 @@ def test_document_of_two() -> None:
     assert document["b"]["krippendorff_alpha"]["value"] == 0.52
     plain = ("format", "spagree", "shared_items", "shared_annotators", "p_holm", "verdict", "due_to_labels")
     assert [document[name] for name in plain] == [1, __version__, 120, 7, 0.001, "agrees_more", 0.0]
-    assert document["alpha_difference"]["low"] == 0.04
+    assert document["kappa_difference"]["low"] == 0.04
 
 
 def test_undefined_figures_are_null_with_a_reason() -> None:

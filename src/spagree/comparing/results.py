@@ -49,9 +49,9 @@ class Comparison(Compared, Shown):
         return self.pairs[0].difference
 
     @property
-    def alpha_difference(self) -> Estimate:
+    def kappa_difference(self) -> Estimate:
         """Krippendorff's alpha of the second minus that of the first."""
-        return self.pairs[0].alpha_difference
+        return self.pairs[0].kappa_difference
 
     @property
     def shared_items(self) -> int | None:

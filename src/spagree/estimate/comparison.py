@@ -237,7 +237,7 @@ class Pair:
     a: Side
     b: Side
     difference: Estimate
-    alpha_difference: Estimate
+    kappa_difference: Estimate
     shared_items: int | None
     shared_annotators: int | None
     is_same: bool = False
@@ -266,7 +266,7 @@ class Pair:
             return "cannot_tell"
         if self.p_holm > 1 - self.difference.level:
             return "cannot_tell"
-        if labels is None or (self.alpha_difference.value or 0.0) * value <= 0 or low <= labels <= high:
+        if labels is None or (self.kappa_difference.value or 0.0) * value <= 0 or low <= labels <= high:
             return "label_mix"
         return "agrees_more" if value > 0 else "agrees_less"
 

@@ -81,7 +81,8 @@ def pair_document(pair: Pair) -> dict[str, Any]:
     """Everything about two sides but the sides themselves."""
     return {
         "difference": gap_document(pair.difference),
-        "alpha_difference": gap_document(pair.alpha_difference),
+        "interval_for": pair.difference.interval_for,
+        "kappa_difference": gap_document(pair.kappa_difference),
         "due_to_labels": pair.due_to_labels,
         **{name: getattr(pair, name) for name in ("shared_items", "shared_annotators", "p_holm", "verdict")},
     }
@@ -117,7 +118,7 @@ def sentence(pair: Pair, shown: Callable[[str], str] = printable) -> str:
     if verdict == "cannot_tell":
         return f"There is not enough data to tell whether {b} agrees more than {a}: {figures}."
     if verdict == "label_mix":
-        more, alpha = ("more" if gap.value > 0 else "less"), pair.alpha_difference
+        more, alpha = ("more" if gap.value > 0 else "less"), pair.kappa_difference
         beyond = "undefined" if alpha.value is None else f"{change(alpha.value)}, {span(alpha)}"
         return (
             f"{b} shows {more} agreement than {a} ({figures}), but its labels are used in other shares, and nothing "
@@ -181,7 +182,7 @@ def differences(pairs: Sequence[Pair]) -> Fitted:
     shown = bare("difference", "", "other annotators", "these annotators")
     for pair in pairs:
         shown.add_row(_names(pair), change(pair.difference.value), *both(pair.difference))
-        shown.add_row("  alpha", change(pair.alpha_difference.value), *both(pair.alpha_difference))
+        shown.add_row("  alpha", change(pair.kappa_difference.value), *both(pair.kappa_difference))
     return shown
 
 
