@@ -27,7 +27,7 @@ import httpx
 import numpy as np
 from publish import publish
 
-from spagree.monitor.events import Annotation, Row
+from spagree.monitor.ledger import Annotation, Row
 from spagree.monitor.store import Store
 
 CONNECTIONS, BATCH = 64, 1000

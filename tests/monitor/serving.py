@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import uvicorn
 
-from spagree.monitor.events import Annotation, Batch
 from spagree.monitor.hub import Hub
+from spagree.monitor.ledger import Annotation, Batch
 from spagree.monitor.live import Settings
 from spagree.monitor.server import application
 from spagree.monitor.store import Store

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks
-from spagree.monitor.events import Annotation, Batch, Gone
-from spagree.monitor.ledger import Ledger
+from spagree.monitor.ledger import Annotation, Batch, Gone, Ledger
 from spagree.monitor.live import look
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"

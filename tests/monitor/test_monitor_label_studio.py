@@ -15,12 +15,11 @@ import pytest
 from serving import wait_for
 
 from spagree.errors import UsageError
-from spagree.monitor import hooks, label_studio
+from spagree.monitor import hooks, sources
 from spagree.monitor.hub import Hub
-from spagree.monitor.label_studio import LabelStudio, compare, keep_comparing
 from spagree.monitor.run import background
-from spagree.monitor.store import Store
-from spagree.monitor.writer import BusyError
+from spagree.monitor.sources import LabelStudio, compare, keep_comparing
+from spagree.monitor.store import BusyError, Store
 
 CONFIG = """<View><Text name="t" value="$t"/><Choices name="mood" toName="t">
 <Choice value="Good"/><Choice value="Bad"/></Choices></View>"""
@@ -123,7 +122,7 @@ def hooked(hub: Hub, action: str, task: int, made: dict[str, Any]) -> None:
 
 
 def test_every_page_of_every_project_is_read(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_studio, "PAGE", 2)
+    monkeypatch.setattr(sources, "PAGE", 2)
     studio.tasks = {id: {10 * id + i: [annotation(100 * id + i, 7, "Good")] for i in range(5)} for id in (1, 2, 3)}
     compared(hub, studio)
     assert labels(hub, "label-studio-3") == {(str(30 + i), "7"): "Good" for i in range(5)}
@@ -178,7 +177,7 @@ def test_one_person_may_annotate_a_task_twice(hub: Hub, studio: Studio) -> None:
 
 def test_pages_that_shift_are_read_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task deleted between two pages moves the others forward: one would be missed."""
-    monkeypatch.setattr(label_studio, "PAGE", 2)
+    monkeypatch.setattr(sources, "PAGE", 2)
     studio.tasks = {1: {i: [annotation(i, 7, "Good")] for i in range(1, 7)}}
 
     def delete_first(page: int) -> None:
@@ -247,7 +246,7 @@ def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
 
 
 def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_studio, "EVERY", 0.05)
+    monkeypatch.setattr(sources, "COMPARED_EVERY", 0.05)
     studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
     with background(partial(keep_comparing, hub, LabelStudio(studio.address, SECRET))):
         wait_for(lambda: labels(hub) == {("10", "1"): "Good"})

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from serving import batch, given
 
 from examples import examples
-from spagree.monitor.events import FINAL, Annotation, Event, Gone, Listing, Row, settled
-from spagree.monitor.ledger import Ledger
+from spagree.monitor.ledger import FINAL, Annotation, Event, Gone, Ledger, Listing, Row, settled
 
 VERSIONED = st.builds(
     lambda number, item, who, label, version, deleted: given(

@@ -15,9 +15,8 @@ import spagree
 from examples import examples
 from spagree.estimate.watch import closed_items
 from spagree.monitor.alerts import alerts
-from spagree.monitor.events import Annotation, Gone
 from spagree.monitor.hub import Hub
-from spagree.monitor.ledger import Ledger
+from spagree.monitor.ledger import Annotation, Gone, Ledger
 from spagree.monitor.live import look
 from spagree.monitor.store import Store
 

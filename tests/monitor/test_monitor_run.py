@@ -20,13 +20,12 @@ from serving import given, wait_for
 from standardwebhooks import Webhook
 
 from spagree.errors import FileError, UsageError
+from spagree.monitor import alerts, sources
 from spagree.monitor import demo as demo_module
-from spagree.monitor import follow, notify
-from spagree.monitor.alerts import Alert
-from spagree.monitor.follow import keep_following, listing
+from spagree.monitor.alerts import Alert, Notifier
 from spagree.monitor.hub import Hub
-from spagree.monitor.notify import Notifier
 from spagree.monitor.run import JsonLines, ServeOptions, background, secret, serve
+from spagree.monitor.sources import keep_following, listing
 from spagree.monitor.store import Store
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
@@ -155,8 +154,8 @@ def test_a_database_that_does_not_answer_is_asked_again(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(follow, "EVERY", 0.01)
-    monkeypatch.setattr(follow, "listing", lambda path, project: asked.append(path) or listing(path, project))
+    monkeypatch.setattr(sources, "LOOKED_EVERY", 0.01)
+    monkeypatch.setattr(sources, "listing", lambda path, project: asked.append(path) or listing(path, project))
     with background(partial(keep_following, hub, "postgresql://127.0.0.1:1/labels?table=a", None)):
         wait_for(lambda: len(asked) > 2)
     (fault,) = hub.faults.values()
@@ -221,7 +220,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 def test_alerts_are_posted_signed_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notify, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(alerts, "FIRST_PAUSE", 0.01)
     Receiver.seen.clear()
     with HTTPServer(("127.0.0.1", 0), Receiver) as receiver:
         threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
@@ -239,7 +238,7 @@ def test_alerts_are_posted_signed_and_tried_again(monkeypatch: pytest.MonkeyPatc
 def test_an_address_that_never_answers_is_given_up(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notify, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(alerts, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(logging.getLogger("spagree.monitor"), "propagate", True)
     notifier = Notifier("http://127.0.0.1:9/")
     notifier.send(Alert("p", "q", "below_target", "t", "w", "d"))

@@ -16,9 +16,9 @@ from serving import given
 
 from spagree.errors import SpagreeError
 from spagree.monitor import hooks
-from spagree.monitor.follow import keep_following, listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import background
+from spagree.monitor.sources import keep_following, listing
 from spagree.monitor.store import Store
 
 ROWS = [("1", "ann", "yes"), ("1", "bob", "no"), ("2", "ann", "yes")]

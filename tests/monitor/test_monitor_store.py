@@ -24,22 +24,19 @@ from serving import batch, given, wait_for
 from postgres import Server
 from spagree.errors import FileError, MissingExtraError, UsageError
 from spagree.monitor import store as store_module
-from spagree.monitor import writer as writer_module
-from spagree.monitor.events import Annotation, Row
 from spagree.monitor.hub import Hub, restored
-from spagree.monitor.ledger import Ledger
-from spagree.monitor.store import Store
-from spagree.monitor.writer import BusyError, StoreError, Writer
+from spagree.monitor.ledger import Annotation, Ledger, Row
+from spagree.monitor.store import BusyError, Store, StoreError, Writer
 
 KILLS = int(os.environ.get("SPAGREE_KILLS", "2"))
 AT_ONCE = 40 if KILLS < 50 else 220  # a hundred kills are about 100,000 annotations
 COUNTED = "SELECT count(*), count(DISTINCT id), count(DISTINCT seq), max(CAST(id AS INTEGER)) FROM spagree_annotations"
 SENDERS = """
 import os, sys
-from spagree.monitor.events import Batch, Annotation
+from spagree.monitor.ledger import Batch, Annotation
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
-from spagree.monitor.writer import Writer
+from spagree.monitor.store import Writer
 
 
 def send(address, number, size):
@@ -391,7 +388,7 @@ def test_a_request_that_waits_is_told_of_a_failure(tmp_path: Path) -> None:
 def test_too_much_waiting_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(str(tmp_path / "s.sqlite"))
     writer = Writer(Ledger(), store, lambda changed: None)
-    monkeypatch.setattr(writer_module, "WAITING", -1)
+    monkeypatch.setattr(store_module, "WAITING", -1)
     with pytest.raises(BusyError):
         writer.send([given("1", "ann", "yes")])
     writer.close()
@@ -402,7 +399,7 @@ def test_a_clock_set_back_does_not_turn_time_round(tmp_path: Path, monkeypatch: 
     store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
     writer = Writer(ledger, store, lambda changed: None)
     clock = iter([1000.0, 10.0])
-    monkeypatch.setattr(writer_module.time, "time", lambda: next(clock))
+    monkeypatch.setattr(store_module.time, "time", lambda: next(clock))
     writer.send([given("1", "ann", "yes")]).result()
     writer.send([given("1", "bob", "yes")]).result()
     monkeypatch.undo()

@@ -1,9 +1,8 @@
 """Agreement while people annotate: a durable store, what tools send, alerts, and the live page.
 
-    hooks, follow, label_studio, demo
-                          what sources report → events
+    hooks, sources, demo  what tools send and sources hold → events
     ledger                events → what counts now, in memory
-    store, writer         … and on disk, before it is acknowledged
+    store                 … and on disk, before it is acknowledged
     live, alerts          what counts now → figures and alerts
     page, server          figures → the live page, JSON, server-sent events, metrics
 

@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from spagree.monitor.events import Annotation
 from spagree.monitor.hub import Hub
-from spagree.monitor.writer import BusyError, StoreError
+from spagree.monitor.ledger import Annotation
+from spagree.monitor.store import BusyError, StoreError
 
 PROJECT, QUESTION, SOURCE = "demo", "sentiment", "demo"
 PEOPLE = ("ann", "bob", "cyd", "dan", "eva", "fay", "gus", "hal", "ida", "jon")

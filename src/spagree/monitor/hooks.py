@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from spagree.errors import DataError
-from spagree.monitor.events import PART, Annotation, Batch, Event, Events, Gone
+from spagree.monitor.ledger import PART, Annotation, Batch, Event, Events, Gone
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.table import shown
 from spagree.read.tools.export import label as label_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import threading
 import time
@@ -11,13 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spagree.garbage import without_collecting
 from spagree.monitor.alerts import Alert, Register, alerts, kept
-from spagree.monitor.events import Events, Listing
-from spagree.monitor.ledger import Ledger
+from spagree.monitor.ledger import Events, Ledger, Listing
 from spagree.monitor.live import Live, Mark, Settings, look
-from spagree.monitor.store import Store
-from spagree.monitor.writer import Writer
+from spagree.monitor.store import Store, Writer
 
 PAUSE = 0.2  # seconds between two measurements
 SHARE = 3.0  # while annotations keep coming, three times as long as the last measurement took
@@ -35,15 +31,10 @@ class Reconciled:
 
 
 def restored(store: Store) -> Ledger:
-    """Every annotation of a store in memory.
-
-    They live as long as the server, so the garbage collector need not scan them.
-    """
+    """Every annotation of a store in memory."""
     ledger = Ledger()
-    with without_collecting():
-        for rows in store.tuples():
-            ledger.restore(rows)
-        gc.freeze()
+    for rows in store.tuples():
+        ledger.restore(rows)
     return ledger
 
 
@@ -151,15 +142,13 @@ class Hub:
             for question in sorted(self._dirty & set(self.questions())):
                 with self._measuring:
                     self._dirty.discard(question)
-                    self._measure_or_log(question)
+                    try:
+                        self._measure(question)
+                    except Exception:  # the next change tries again; the annotations are stored anyway
+                        project, name = question
+                        log.exception("measuring failed", extra={"project": project, "question": name})
             is_busy = bool(self._dirty)
             self._stopping.wait(max(PAUSE, SHARE * (time.monotonic() - start)) if is_busy else PAUSE)
-
-    def _measure_or_log(self, question: Question) -> None:
-        try:
-            self._measure(question)
-        except Exception:  # the next change tries again; the annotations are stored anyway
-            log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
 
     def _measure(self, question: Question) -> None:
         live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
@@ -186,9 +175,22 @@ class Hub:
 
     def overview(self) -> list[dict[str, Any]]:
         """Every question with its number and its alerts."""
-        return [
-            _row(self.live(question)[1], len(self.register.of_question(*question)[0])) for question in self.questions()
-        ]
+        rows = []
+        for project, question in self.questions():
+            live = self.live((project, question))[1]
+            spa = live.agreement.spa if live.agreement else None
+            rows.append(
+                {
+                    "project": project,
+                    "question": question,
+                    "annotations": len(live.columns.item),
+                    "value": spa.value if spa else None,
+                    "low": spa.low if spa else None,
+                    "high": spa.high if spa else None,
+                    "alerts": len(self.register.of_question(project, question)[0]),
+                }
+            )
+        return rows
 
     def filtered(self, question: Question, annotator: str, since: float) -> Live:
         """The figures of a part: one annotator's items, or the annotations since a moment."""
@@ -207,16 +209,3 @@ class Hub:
 def _put(queue: asyncio.Queue[Question], question: Question) -> None:
     if not queue.full():  # a sleeping page asks for everything when it wakes
         queue.put_nowait(question)
-
-
-def _row(live: Live, open_alerts: int) -> dict[str, Any]:
-    spa = live.agreement.spa if live.agreement else None
-    return {
-        "project": live.project,
-        "question": live.question,
-        "annotations": len(live.columns.item),
-        "value": spa.value if spa else None,
-        "low": spa.low if spa else None,
-        "high": spa.high if spa else None,
-        "alerts": open_alerts,
-    }

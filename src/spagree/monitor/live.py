@@ -95,11 +95,18 @@ def look(
     """Measure a question as it is now."""
     chosen = settings or Settings()
     closed = closed_items(columns.item, columns.annotator, columns.label, chosen.first)
-    since = _since(closed, columns.time, marks)
-    values = closed.agreement()
-    after = len(values) - since
-    shown = np.unique(np.linspace(1, after, min(after, MOST_STEPS)).astype(int)).tolist()  # points of the trend
-    sequence = safe_sequence(values[since:], at=shown)
+    values, moments = closed.agreement(), columns.time[closed.closed_by]
+    since = 0
+    if marks:  # new guidelines begin a new phase, with the first item closed after the last mark
+        before = np.flatnonzero(moments <= marks[-1][0])
+        since = int(before[-1]) + 1 if len(before) else 0
+    values, moments = values[since:], moments[since:]
+    shown = np.unique(np.linspace(1, len(values), min(len(values), MOST_STEPS)).astype(int)).tolist()
+    sequence = safe_sequence(values, at=shown)
+    safe = Safe(0, undefined="no item has enough annotations yet")
+    if len(sequence.mean):
+        low, high = float(sequence.low[-1]), float(sequence.high[-1])
+        safe = Safe(int(sequence.items[-1]), float(sequence.mean[-1]), low, high)
     judged = closed_items(columns.item, columns.annotator, columns.label, max(TO_JUDGE_PEOPLE, chosen.first))
     sizes = np.bincount(columns.item, minlength=1)
     return Live(
@@ -107,11 +114,11 @@ def look(
         question,
         _measured(columns),
         columns,
-        _safe(sequence),
-        _trend(sequence, values[since:], columns.time[closed.closed_by][since:]),
+        safe,
+        _trend(sequence, values, moments),
         (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (as they are named)
         _per_hour(columns.time),
-        fall_of(values[since:]),
+        fall_of(values),
         watch_annotators(judged, len(columns.annotators)),
         _overlap(columns),
         _adaptive(columns, closed if chosen.first == FIRST else None),
@@ -134,20 +141,6 @@ def _overlap(columns: Columns) -> Overlap:
     order = np.argsort(columns.item, kind="stable")
     item, annotator, label = (each[order] for each in (columns.item, columns.annotator, columns.label))
     return overlap(Coded(item, annotator, label, tuple(columns.annotators), tuple(columns.labels)), bridges=False)
-
-
-def _since(closed: ClosedItems, time: Floats, marks: Sequence[Mark]) -> int:
-    """The first item closed after the last mark: new guidelines begin a new phase."""
-    if not marks:
-        return 0
-    before = np.flatnonzero(time[closed.closed_by] <= marks[-1][0])
-    return int(before[-1]) + 1 if len(before) else 0
-
-
-def _safe(sequence: SafeSequence) -> Safe:
-    if not len(sequence.mean):
-        return Safe(0, undefined="no item has enough annotations yet")
-    return Safe(int(sequence.items[-1]), float(sequence.mean[-1]), float(sequence.low[-1]), float(sequence.high[-1]))
 
 
 def _trend(sequence: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:

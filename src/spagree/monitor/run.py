@@ -16,14 +16,13 @@ from typing import Any
 import uvicorn
 
 from spagree.errors import FileError, UsageError, count
+from spagree.monitor.alerts import Notifier
 from spagree.monitor.demo import replay
-from spagree.monitor.follow import keep_following
 from spagree.monitor.hub import Hub
-from spagree.monitor.label_studio import LabelStudio, keep_comparing
 from spagree.monitor.live import Settings
-from spagree.monitor.notify import Notifier
 from spagree.monitor.security import LOOPBACK
 from spagree.monitor.server import application
+from spagree.monitor.sources import LabelStudio, keep_comparing, keep_following
 from spagree.monitor.store import Store
 
 SHORTEST_TOKEN = 16
@@ -73,7 +72,13 @@ def serve(options: ServeOptions, say: Any) -> None:
     if options.target is not None and not 0 < options.target < 1:
         raise UsageError(f"--target {options.target}: agreement lies between 0 and 1, for example 0.7")
     potato = secret(options.potato_secret_file, "--potato-secret-file", shortest=1)
-    studios = _studios(options)
+    studio_token = secret(options.label_studio_token_file, "--label-studio-token-file", shortest=1)
+    if options.label_studio and studio_token is None:
+        raise UsageError(
+            f"--label-studio {options.label_studio[0]} needs the token of a user who may read the project: "
+            "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
+        )
+    studios = [LabelStudio(address, studio_token or "") for address in options.label_studio]
     with ExitStack() as stack:
         listening = stack.enter_context(_socket(options.host, options.port))
         notify = None
@@ -81,7 +86,11 @@ def serve(options: ServeOptions, say: Any) -> None:
             notifier = Notifier(options.alert_url, secret(options.alert_secret_file, "--alert-secret-file", shortest=1))
             stack.callback(notifier.close)
             notify = notifier.send
-        _log_as_json()
+        handler = logging.StreamHandler()
+        handler.setFormatter(JsonLines())
+        log = logging.getLogger("spagree.monitor")
+        log.handlers, log.propagate = [handler], False
+        log.setLevel(logging.INFO)
         hub = Hub(Store(options.store), Settings(options.target, options.first), notify)
         for studio in studios:
             stack.enter_context(background(partial(keep_comparing, hub, studio)))
@@ -108,16 +117,6 @@ def background(run: Callable[[threading.Event], None]) -> Iterator[threading.Thr
         thread.join(LAST_WORDS)
 
 
-def _studios(options: ServeOptions) -> list[LabelStudio]:
-    token = secret(options.label_studio_token_file, "--label-studio-token-file", shortest=1)
-    if options.label_studio and token is None:
-        raise UsageError(
-            f"--label-studio {options.label_studio[0]} needs the token of a user who may read the project: "
-            "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
-        )
-    return [LabelStudio(address, token or "") for address in options.label_studio]
-
-
 def _socket(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -137,11 +136,3 @@ def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str
     if len(text) < shortest:
         raise UsageError(f"{option} {path}: contains {count(len(text), 'character')}; at least {shortest} are needed")
     return text
-
-
-def _log_as_json() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines())
-    log = logging.getLogger("spagree.monitor")
-    log.handlers, log.propagate = [handler], False
-    log.setLevel(logging.INFO)

@@ -24,11 +24,11 @@ from starlette.routing import Route
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks, page
 from spagree.monitor.alerts import notice
-from spagree.monitor.events import Events
 from spagree.monitor.hub import Hub, Question
+from spagree.monitor.ledger import Events
 from spagree.monitor.live import Live
 from spagree.monitor.security import Guard, TooLargeError, TooSlowError, body_of, problem
-from spagree.monitor.writer import BusyError, StoreError
+from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
 from spagree.timestamps import usual
 
