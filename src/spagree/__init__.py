@@ -3,7 +3,7 @@
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")     # or a path, a dataframe, (item, annotator, label)
     >>> agreement
-    <Agreement: SPA 0.793 (0.480 to 0.941), 11 of 12 items, 41 annotations>
+    <Agreement: SPA 0.793 (0.336 to 0.967), 11 of 12 items, 41 annotations>
 
 ``print(agreement)`` shows the summary; ``agreement.items()``, ``.classes()``, ``.annotators()`` and ``.pairs()`` say
 where annotators disagree, ``agreement.report("page.html")`` writes a page with charts, ``agreement.plan()`` says how

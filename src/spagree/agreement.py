@@ -243,7 +243,7 @@ class Agreement:
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
-        [('fresh', 4, 3568), ('new_items', 4, 2648)]
+        [('fresh', 4, 3568), ('new_items', 4, 2664)]
         """
         return self.measurement.plan(most, half_width=half_width, budget=budget, require=require)
 

@@ -238,7 +238,7 @@ def test_the_headline_says_why_there_is_no_interval_for_other_annotators(monkeyp
     ]
     assert why(apart) == "three teams that share no item cannot show how teams differ; that takes four."
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
-    assert "above 10 annotations" in why(answers("abcd"))
+    assert "it is computed only when asked for: interval_for=" in why(answers("abcd"))
     assert why_not_others(find(Tally.from_items([{"a": 2}]))) == ""
 
 
