@@ -14,6 +14,7 @@ import narwhals as nw
 import polars as pl
 
 from spagree.estimate import Findings
+from spagree.estimate.chance import CONGER
 from spagree.estimate.uncertainty import ITEMS, E, leading
 from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, count
@@ -86,12 +87,13 @@ def exactly(message: str) -> str:
 
 
 def over_items(found: Findings) -> Findings:
-    """The same with intervals for these annotators only: what a tally gives, which does not say who annotated."""
+    """What a tally gives, which does not say who annotated: intervals for these annotators, no Conger's kappa."""
 
     def only(figure: E) -> E:
         return leading(figure, {ITEMS: figure.intervals[ITEMS]}, ITEMS) if figure.intervals else figure
 
     schemes, chance = ({name: only(each) for name, each in all_.items()} for all_ in (found.schemes, found.chance))
+    del chance[CONGER]
     return replace(found, spa=only(found.spa), schemes=schemes, chance=chance, teams=1)
 
 

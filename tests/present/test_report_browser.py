@@ -145,7 +145,7 @@ def test_it_draws_every_chart_without_errors_and_without_asking_for_anything(vis
     assert visit.page.evaluate("[...document.querySelectorAll('.chart')].map(place => place.dataset.chart)") == CHARTS
     marks = {chart: visit.marks(chart) for chart in CHARTS}
     assert marks["by-n"] == 4
-    assert marks["schemes"] == 7
+    assert marks["schemes"] == 6
     assert marks["chance"] >= 15
     assert marks["classes"] == 4
     assert marks["confusion"] == 16
@@ -573,7 +573,7 @@ def test_without_javascript_all_numbers_are_there(browser: Browser, sparse: Path
         page = visit.page
         assert page.locator(".spa").inner_text() == "0.576"
         assert page.locator("noscript p").count() == len(CHARTS)
-        assert page.locator("#table-schemes tbody tr").count() == 7
+        assert page.locator("#table-schemes tbody tr").count() == 6
         page.locator("#figure-schemes summary").click()
         assert "annotations_m1" in page.locator("#table-schemes").inner_text()
         assert page.locator(".download:visible").count() == 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate.breakdown_values import Action
-from spagree.estimate.checks import LOW_KAPPA, ROUGH
+from spagree.estimate.checks import LOW_KAPPA, ROUGH, annotators_decide
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.uncertainty import POPULATIONS, half_interval
@@ -108,7 +108,7 @@ def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
     items, others = (half_interval(findings.spa.intervals.get(name)) for name in POPULATIONS)
     if items is None:
         return
-    if others is not None and others > SHARP and items**2 < others**2 / 2:
+    if others is not None and others > SHARP and annotators_decide(findings.spa):
         figures = {"annotators": findings.data.annotators or 0, "half_width": others, "half_width_items": items}
         yield Action(MORE_PEOPLE, figures=figures)
         return

@@ -10,7 +10,7 @@ from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.cautions import LOW_COVERAGE, outermost
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
+from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, Estimate, half_interval
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"
@@ -69,6 +69,12 @@ def precision(breakdowns: Breakdowns) -> Check:
     if half is None:
         return Check("precision", PROBLEM, figures)
     return Check("precision", FINE if half <= PRECISE else LOOK if half <= ROUGH else PROBLEM, figures)
+
+
+def annotators_decide(spa: Estimate) -> bool:
+    """Whether most of what is unknown about other annotators is how annotators differ: more items would help little."""
+    items, others = (half_interval(spa.intervals.get(name)) for name in (ITEMS, ANNOTATORS))
+    return items is not None and others is not None and items**2 < others**2 / 2
 
 
 def coverage(findings: Findings) -> Check:

@@ -12,6 +12,7 @@ from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.checks import Check
 from spagree.estimate.concentration import Concentration
 from spagree.estimate.overlap import Overlap
+from spagree.estimate.uncertainty import ANNOTATORS
 from spagree.present.sentence import band, is_below_chance
 from spagree.present.wording import (
     escape_controls,
@@ -111,12 +112,13 @@ def _precision(breakdowns: Breakdowns, check: Check) -> Verdict | None:
     if spa.low is None or spa.high is None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
     half, state = (spa.high - spa.low) / 2, SHOWN[check.state]
-    items = check.figures["half_width_items"]
-    more = "items" if items is None or items**2 > half**2 / 2 else "annotators"
+    more = "annotators" if spa.interval_for == ANNOTATORS and checks.annotators_decide(spa) else "items"
     rough = "" if state == "ok" else f" That is rough: more {more} would help."
     basis = count(findings.data.pairable_items, "item")
     words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {basis}.{_busiest(people)}"
-    return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {basis}.")
+    people = findings.data.annotators
+    by_people = f" by {count(people, 'annotator')}" if people and more == "annotators" else ""
+    return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {basis}{by_people}.")
 
 
 def _busiest(people: Concentration | Absent) -> str:

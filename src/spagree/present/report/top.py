@@ -9,7 +9,8 @@ from typing import Any
 from spagree.errors import count
 from spagree.estimate import Corrected, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
-from spagree.estimate.uncertainty import POPULATIONS
+from spagree.estimate.checks import annotators_decide
+from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS
 from spagree.present.charts.agreement import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
@@ -120,7 +121,8 @@ def verdict(findings: Findings, verdicts: Sequence[Verdict], target: float | Non
         return ""
     problems = [check.title for check in verdicts if check.state == "problem"]
     if "Precision" in problems:
-        return "Too few items to say how well people agree."
+        is_people = findings.spa.interval_for == ANNOTATORS and annotators_decide(findings.spa)
+        return f"Too few {'annotators' if is_people else 'items'} to say how well people agree."
     if problems:
         return f"Do not quote this number yet: {count(len(problems), 'check')} found a problem."
     trust = "needs a second look" if any(check.state == "look" for check in verdicts) else "can be trusted"
