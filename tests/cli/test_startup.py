@@ -105,61 +105,7 @@ print(connect().execute("SELECT current_setting('enable_progress_bar')").fetchal
     assert done.stdout == "[(False,)]\n"
 
 
-AFTERWARDS = """
-import sys
-from spagree.read.files import without_pandas
-without_pandas.install()
-without_pandas.install()
-import duckdb, narwhals as nw
-relation = nw.from_native(duckdb.sql("SELECT 1 AS a"))
-assert relation.select(nw.col("a") + nw.lit(1)).collect("pyarrow").rows() == [(2,)]
-assert sys.meta_path.count(without_pandas._ForConstants) == 1
-{then}
-assert "pandas" in sys.modules
-"""
-
-
-@pytest.mark.parametrize(
-    "then",
-    [
-        "import pandas; frame = pandas.DataFrame({'a': [1]}); assert duckdb.sql('FROM frame').fetchall() == [(1,)]",
-        "import importlib; importlib.import_module('pandas'); assert duckdb.ConstantExpression(sys.modules['pandas'].NaT)",
-        "assert relation.collect('pandas').rows() == [(1,)]",
-        "assert relation.to_native().df()['a'].tolist() == [1]",
-    ],
-)
-def test_everybody_else_imports_pandas_as_usual(then: str) -> None:
-    pytest.importorskip("pandas")
-    subprocess.run([sys.executable, "-c", AFTERWARDS.format(then=then)], check=True)
-
-
 def test_measuring_a_file_in_python_does_not_load_pandas_either(table: Path) -> None:
     code = f"import sys, spagree; spagree.measure({str(table)!r}); print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
-
-
-CONSTANT = """
-import sys
-from spagree.read.files import without_pandas
-{first}
-without_pandas.install()
-import duckdb, narwhals as nw
-relation = nw.from_native(duckdb.sql("SELECT 1 AS a"))
-print(relation.select(nw.col("a") + nw.lit(1)).to_native().fetchall(), "pandas" in sys.modules)
-"""
-
-
-def constant(first: str) -> str:
-    code = CONSTANT.format(first=first)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-
-
-def test_narwhals_makes_constants_where_we_expect_it() -> None:
-    pytest.importorskip("pandas")
-    assert constant("") == "[(2,)] False\n", "narwhals has moved its duckdb backend: change MAKES_CONSTANTS"
-
-
-def test_constants_made_elsewhere_import_pandas_and_stay_right() -> None:
-    pytest.importorskip("pandas")
-    assert constant('without_pandas.MAKES_CONSTANTS = "narwhals.moved."') == "[(2,)] True\n"

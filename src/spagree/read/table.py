@@ -16,24 +16,8 @@ SAMPLE_ROWS = 1_000  # looked at to find out what columns hold
 SHOWN_EXAMPLES = 3
 
 
-class Small:
-    """How to load a table that may be small enough to be counted in memory, which takes less time than an engine."""
-
-    __slots__ = ()
-    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
-
-    def __call__(self, positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        """The columns at these positions, on an engine."""
-        return self.load(positions)
-
-    def rows(
-        self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
-    ) -> FewRows | None:
-        """The columns of these roles; None where they are left to an engine.
-
-        ``finish`` turns loaded columns into annotations, should somebody want them on an engine later.
-        """
-        raise NotImplementedError
+Finish = Callable[["nw.LazyFrame[Any]"], "nw.LazyFrame[Any]"]
+"""Turns loaded columns into annotations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +28,7 @@ class Table:
     ``cell(position)``, because the user's names may collide with ours or differ only in case, plus ``row`` where the
     engine keeps an order. ``is_positional``: the roles follow from the position, as in triples, so nothing was
     guessed. ``sample``: the first rows; those of a query exist once ``load`` has run it. ``first_row``: their number.
+    ``few`` gives the rows of a table of texts and whole numbers, by role, to be counted in memory.
     """
 
     name: str
@@ -57,6 +42,7 @@ class Table:
     watched: Mapping[Path, Stamp] = field(default_factory=dict)
     first_row: int = 1
     files: int = 1
+    few: Callable[[Mapping[str, int], Finish], FewRows | None] | None = None
 
     def free(self, places: Mapping[str, Sequence[int]]) -> list[int]:
         """The positions of the columns that have a name but none of these roles."""

@@ -71,7 +71,7 @@ def with_values(table: Table, conditions: Sequence[Condition], rules: list[str])
     sample = [row for row in table.sample if all(p < len(row) for p in needed)]
     for p, condition in wanted:
         sample = [row for row in sample if _fulfils(text_of(row[p]), condition, isinstance(row[p], bool))]
-    return replace(table, load=load, sample=sample)
+    return replace(table, load=load, few=None, sample=sample)
 
 
 def _fulfils(text: Any, condition: Condition, is_boolean: bool) -> Any:

@@ -253,13 +253,13 @@ def test_breakdowns_load_the_same_rows_later(tmp_path: Path) -> None:
 def test_a_file_that_changes_after_its_schema_was_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, rows = saved(tmp_path), store.SmallParquet.rows
+    path, rows = saved(tmp_path), store.few_rows
 
-    def changed(self: Any, *arguments: Any) -> Any:
+    def changed(*arguments: Any) -> Any:
         os.utime(path, ns=(1, 1))
-        return rows(self, *arguments)
+        return rows(*arguments)
 
-    monkeypatch.setattr(store.SmallParquet, "rows", changed)
+    monkeypatch.setattr(store, "few_rows", changed)
     with pytest.raises(spagree.FileError, match="changed while it was being read"):
         spagree.measure(path)
 

@@ -15,7 +15,7 @@ import spagree
 from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
-from spagree.read.files import delimited
+from spagree.read.files import delimited, paths
 
 PLAIN = "item,annotator,label\nq1,ann,yes\nq1,bob,no\nq2,ann,yes\nq2,bob,yes\nq3,ann,no\nq3,cyd,no\n"
 ROWS = PLAIN.partition("\n")[2]
@@ -25,6 +25,12 @@ def saved(folder: Path, content: str | bytes, name: str = "labels.csv") -> Path:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def split_here(path: Path) -> bool:
+    """Whether the rows are split in Python, and not by duckdb."""
+    (file,) = paths.gather([path], path.parent)
+    return bool(delimited.plain_rows(delimited.open_delimited(file, None, True, path.parent))[1])
 
 
 @pytest.mark.parametrize(
@@ -45,7 +51,7 @@ def saved(folder: Path, content: str | bytes, name: str = "labels.csv") -> Path:
 )
 def test_plain_rows_stay_in_memory_and_count_the_same(content: str | bytes, name: str, tmp_path: Path) -> None:
     path = saved(tmp_path, content, name)
-    assert in_memory_rows(path)
+    assert in_memory_rows(path) and split_here(path)
     COMPARED.clear()
     assert outcome(path) == outcome(path, engine="duckdb")
     assert [str(path)] == COMPARED
@@ -73,13 +79,17 @@ def test_plain_rows_stay_in_memory_and_count_the_same(content: str | bytes, name
         (PLAIN + "q4,ann,été\n").encode("latin-1"),
         "item,annotator,label\n",
         "item\nq1\nq1\n",
+        PLAIN + "".join(f"item-{row},ann,yes\n" for row in range(1 << 15)),
     ],
+    ids=lambda content: repr(content)[-40:],
 )
-def test_whatever_needs_interpretation_is_left_to_duckdb(content: str | bytes, tmp_path: Path) -> None:
+def test_whatever_needs_interpretation_is_split_by_duckdb(content: str | bytes, tmp_path: Path) -> None:
     path = saved(tmp_path, content)
-    COMPARED.clear()
     assert outcome(path) == outcome(path, engine="duckdb")
-    assert COMPARED == []
+    try:
+        assert not split_here(path)
+    except spagree.DataError:
+        assert issubclass(outcome(path)[0], spagree.DataError)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +101,6 @@ def test_whatever_needs_interpretation_is_left_to_duckdb(content: str | bytes, t
         {"exclude_annotator": "cyd"},
         {"pseudonymise": "secret"},
         {"item": ["item", "part"]},
-        {"header": False, "item": "1", "annotator": "2", "label": "3"},
         {"cluster": "part"},
         {"by": "part"},
         {"text": "part"},
@@ -161,14 +170,19 @@ def test_breakdowns_load_the_same_rows_later_even_if_the_file_is_gone(tmp_path: 
     assert read(saved(tmp_path, PLAIN)).frame.to_native().fetchall()[0] == ("q1", "ann", "yes", 2)
 
 
-def test_large_files_and_many_items_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_items_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, PLAIN)
     monkeypatch.setattr(delimited, "MOST_COMPARED", 1)
     COMPARED.clear()
     assert in_memory_rows(path) and outcome(path)["spa"]["value"] == pytest.approx(2 / 3)
     assert COMPARED == []
-    monkeypatch.setattr(delimited, "SMALL", len(PLAIN))
-    assert not in_memory_rows(path)
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    first, second = saved(tmp_path, PLAIN), saved(tmp_path, PLAIN.replace("q", "p"), "more.csv")
+    COMPARED.clear()
+    assert outcome([first, second]) == outcome([first, second], engine="duckdb")
+    assert len(COMPARED) == 1
 
 
 def test_a_file_that_changes_after_its_header_was_read_is_refused(

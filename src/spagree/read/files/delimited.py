@@ -9,19 +9,17 @@ import io
 import itertools
 import re
 import sys
-import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
-from spagree.late import nw
-from spagree.read.annotations import ITEM, LABEL, MOST_COMPARED, CodedRows, FewRows, Stamp, code_values
-from spagree.read.files.paths import SMALL, File, explained, head, new_file, refuse_changed
-from spagree.read.table import SAMPLE_ROWS, Small, listed, shown
+from spagree.read.annotations import ITEM, LABEL, MOST_COMPARED, CodedRows, code_values
+from spagree.read.files.paths import SMALL, File, explained, head, new_file
+from spagree.read.table import SAMPLE_ROWS, listed, shown
 from spagree.understood import Caution
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -360,42 +358,14 @@ def _ragged(place: str, record: Sequence[str], names: Sequence[str]) -> str:
 AMBIGUOUS = (b'"', b"\0")
 
 
-@dataclass(frozen=True, slots=True)
-class SmallText(Small):
-    """How to load a delimited file: on an engine when called, or as rows in memory if it is small and plain.
+def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
+    """The content of a small file that can be read in only one way, and its rows; none of any other.
 
-    ``before`` is what the file was like when its header was looked at; ``load_copy`` loads columns of a copy of it,
-    with a folder for temporary files.
+    Quotes, lone carriage returns, comment lines, byte order marks, blank lines and rows of another length leave room
+    for interpretation, or are faults to be explained. Starting duckdb takes longer than reading a few plain rows.
     """
-
-    file: TextFile
-    before: Mapping[Path, Stamp]
-    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
-    load_copy: Callable[[TextFile, Path, Sequence[int]], nw.LazyFrame[Any]]
-
-    def rows(
-        self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
-    ) -> FewRows | None:
-        """The columns of these roles; None where the file is not small and plain."""
-        content = _plain_content(self.file)
-        rows = _split(content, self.file)
-        refuse_changed(self.before)
-        if not rows:
-            return None
-        return FewRows(
-            len(rows),
-            tuple(places),
-            lambda: _coded({role: [row[place] or None for row in rows] for role, place in places.items()}),
-            lambda: finish(self._reloaded(content, list(places.values()))),
-        )
-
-    def _reloaded(self, content: bytes, positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        """The same bytes on an engine: the file may have changed since, or gone."""
-        with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
-            path = new_file(Path(folder))
-            path.write_bytes(content)
-            copy = replace(self.file, file=self.file.file.copied(path))
-            return self.load_copy(copy, Path(folder), positions)
+    content = _plain_content(file)
+    return content, _split(content, file)
 
 
 def _plain_content(file: TextFile) -> bytes:
@@ -422,7 +392,7 @@ def _split(content: bytes, file: TextFile) -> list[list[str]]:
     return rows if width > 1 and all(len(row) == width for row in rows) else []
 
 
-def _coded(cells: Mapping[str, Sequence[str | None]]) -> CodedRows | None:
+def coded(cells: Mapping[str, Sequence[str | None]]) -> CodedRows | None:
     """The rows with a label and an item, as integers; None if there are too many items."""
     items, labels = cells[ITEM], cells[LABEL]
     kept = [place for place, label in enumerate(labels) if label is not None and items[place] is not None]

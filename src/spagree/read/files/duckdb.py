@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,8 @@ from spagree.errors import DataError, FileError
 from spagree.grouping import by_hash
 from spagree.late import nw
 from spagree.read.annotations import ITEM, LABEL, ROW, CodedRows, FewRows, Stamp
-from spagree.read.files import without_pandas
-from spagree.read.files.paths import File, refuse_changed, stamps
-from spagree.read.table import SAMPLE_ROWS, Small, Table, cell, listed, sql_literal, sql_name
+from spagree.read.files.paths import File, new_file, refuse_changed, stamps
+from spagree.read.table import SAMPLE_ROWS, Finish, Table, cell, listed, sql_literal, sql_name
 
 if TYPE_CHECKING:
     import polars
@@ -50,7 +49,6 @@ def connect() -> DuckDBPyConnection:
     """
     import duckdb
 
-    without_pandas.install()
     spill = spill_folder()
     connection = duckdb.connect(
         f":memory:{spill.parent.name}",
@@ -76,7 +74,7 @@ def _share(connection: DuckDBPyConnection) -> float | None:
 
 def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory: bool = False) -> Table:
     """Delimited files with the same columns as one table of text; ``in_memory``: without duckdb if small and plain."""
-    from spagree.read.files.delimited import SmallText
+    from spagree.read.files import delimited
 
     first, before = files[0], stamps([file.file for file in files])
     order = [_matching(file.names, first.names, file.file.name, first.file.name) for file in files]
@@ -85,17 +83,35 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory
         parts = [(file, [columns[p] for p in positions]) for file, columns in zip(files, order, strict=True)]
         return _loaded(parts, positions, scratch, name, before)
 
-    def load_copy(copy: TextFile, folder: Path, positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        return _loaded([(copy, positions)], positions, folder, name, {})
+    def few(places: Mapping[str, int], finish: Finish) -> FewRows | None:
+        content, rows = delimited.plain_rows(first) if len(files) == 1 else (b"", [])
+        if rows:
+            refuse_changed(before)
+            cells = {role: [row[place] or None for row in rows] for role, place in places.items()}
+            return FewRows(
+                len(rows), tuple(places), lambda: delimited.coded(cells), lambda: finish(reloaded(content, places))
+            )
+        frame = load(list(dict.fromkeys(places.values())))
+        named = ", ".join(f"{cell(place)} AS {role}" for role, place in places.items())
+        return few_rows(frame.to_native().project(named), {}, lambda: finish(frame))
+
+    def reloaded(content: bytes, places: Mapping[str, int]) -> nw.LazyFrame[Any]:
+        """The same bytes on an engine: the file may have changed since, or gone."""
+        with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+            path = new_file(Path(folder))
+            path.write_bytes(content)
+            copy, positions = replace(first, file=first.file.copied(path)), list(places.values())
+            return _loaded([(copy, positions)], positions, Path(folder), name, {})
 
     return Table(
         name,
         first.names,
-        SmallText(first, before, load, load_copy) if in_memory and len(files) == 1 else load,
+        load,
         is_text=True,
         sample=_sample(files, order),
         cautions=tuple(caution for file in files for caution in file.cautions),
         first_row=first.first_row,
+        few=few if in_memory else None,
     )
 
 
@@ -222,9 +238,15 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
         return nw.from_native(connection.sql(query))
 
     sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT {SAMPLE_ROWS}").fetchall()
+
+    def few(places: Mapping[str, int], finish: Finish) -> FewRows | None:
+        named = ", ".join(f"{sql_name(schema[place][0])} AS {role}" for role, place in places.items())
+        rows = connection.sql(f"SELECT {named} FROM {_scan(*files)}")
+        return few_rows(rows, watched, lambda: finish(load(list(places.values()))), total)
+
     is_small = in_memory and total <= MOST_ROWS and len(watched) == len(files)
-    small = SmallParquet(connection, _scan(*files), total, schema, watched, load) if is_small else None
-    return Table(name, tuple(column for column, _ in schema), small or load, sample=tuple(sample), watched=watched)
+    names = tuple(column for column, _ in schema)
+    return Table(name, names, load, sample=tuple(sample), watched=watched, few=few if is_small else None)
 
 
 def _scan(*files: File) -> str:
@@ -310,49 +332,31 @@ def _queried(connection: Any, query: str, files: Sequence[File]) -> list[tuple[A
         raise
 
 
-MOST_ROWS = 2_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class SmallParquet(Small):
-    """How to load a small table: on an engine when called, or as integers if its columns are texts or whole numbers.
-
-    ``scan`` is its SQL, ``schema`` its columns and their types, ``before`` the state of its files when first opened.
-    """
-
-    connection: DuckDBPyConnection
-    scan: str
-    size: int
-    schema: Sequence[tuple[str, str]]
-    before: Mapping[Path, Stamp]
-    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
-
-    def rows(
-        self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
-    ) -> FewRows | None:
-        """The columns of these roles; None unless all are texts or whole numbers."""
-        chosen = {role: self.schema[place] for role, place in places.items()}
-        if any(kind not in CODED_KINDS for _, kind in chosen.values()):
-            return None
-        named = ", ".join(f"{sql_name(name)} AS {role}" for role, (name, _) in chosen.items())
-        query = f"SELECT {named} FROM {self.scan}"
-        return FewRows(
-            self.size,
-            tuple(places),
-            lambda: self._coded(query),
-            lambda: finish(self.load(list(places.values()))),
-        )
-
-    def _coded(self, query: str) -> CodedRows | None:
-        """The rows with a label and an item, as integers."""
-        rows = coded_rows(self.connection.sql(query), self.size)
-        refuse_changed(self.before)
-        return rows
-
-
 # Other types have values that are equal but spelled differently, or NaN.
 CODED_KINDS = {"VARCHAR", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 USABLE = f"{ITEM} IS NOT NULL AND {LABEL} IS NOT NULL"
+
+
+MOST_ROWS = 2_000_000
+
+
+def few_rows(
+    relation: DuckDBPyRelation,
+    before: Mapping[Path, Stamp],
+    load: Callable[[], nw.LazyFrame[Any]],
+    total: int | None = None,
+) -> FewRows | None:
+    """Columns called by their roles; None unless all hold texts or whole numbers. Files must be as they were before."""
+    if any(str(kind) not in CODED_KINDS for kind in relation.types):
+        return None
+    size = relation.count("*").fetchall()[0][0] if total is None else total
+
+    def fetch() -> CodedRows | None:
+        rows = coded_rows(relation, size) if size <= MOST_ROWS else None
+        refuse_changed(before)
+        return rows
+
+    return FewRows(size, tuple(relation.columns), fetch, load)
 
 
 def coded_rows(relation: DuckDBPyRelation, total: int) -> CodedRows | None:

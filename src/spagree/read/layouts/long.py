@@ -18,7 +18,7 @@ from spagree.read.frames import collected
 from spagree.read.layouts import doubts, recognise
 from spagree.read.layouts.doubts import caution_marked, caution_mixed, caution_other_label
 from spagree.read.request import Request
-from spagree.read.table import Layout, Small, Table, cell, listed, shown, sql_literal, wrong_cell
+from spagree.read.table import Layout, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
 
 # Seconds since 1970 (UTC): numbers stay as they are, and a date without a zone is in UTC, whatever the
@@ -180,12 +180,12 @@ def long(table: Table, request: Request) -> Layout:
 
 def _few_rows(table: Table, places: Mapping[str, Sequence[int]], request: Request) -> FewRows | None:
     """The rows in memory, if the table is small and a score needs nothing but who gave which item which label."""
-    if not isinstance(table.load, Small) or request.missing or request.time_format is not None:
+    if table.few is None or request.missing or request.time_format is not None:
         return None
     if not places.keys() <= {ITEM, ANNOTATOR, LABEL} or any(len(positions) > 1 for positions in places.values()):
         return None
     alone = {role: positions[0] for role, positions in places.items()}
-    return table.load.rows(alone, lambda loaded: _renamed(loaded, table, places))
+    return table.few(alone, lambda loaded: _renamed(loaded, table, places))
 
 
 def _renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]]) -> nw.LazyFrame[Any]:

@@ -569,7 +569,12 @@ def _skipped(table: Table, rows: int, what: str) -> Table:
 
     cautions = (*table.cautions, Caution("second_header", f"{table.name}: skipped {what}"))
     return replace(
-        table, load=load, sample=tuple(table.sample[rows:]), cautions=cautions, first_row=table.first_row + rows
+        table,
+        load=load,
+        few=None,
+        sample=tuple(table.sample[rows:]),
+        cautions=cautions,
+        first_row=table.first_row + rows,
     )
 
 
