@@ -11,7 +11,6 @@ import pytest
 
 import spagree
 from spagree.read import Annotations, read, read_all
-from spagree.read.tools import mturk
 
 Write = Callable[[str, str], Path]
 
@@ -56,11 +55,7 @@ def test_mturk_leaves_out_what_was_rejected_and_what_is_empty(write: Write) -> N
     assert found.frame.collect()["time"].to_list()[:2] == [1516816090, 1530722890]  # PST and PDT differ by an hour
 
 
-@pytest.mark.parametrize("most", [0, 1, 10_000])
-def test_mturk_equal_answers_keep_their_items_and_people(
-    most: int, write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mturk, "MOST_SHARED", most)
+def test_mturk_equal_answers_keep_their_items_and_people(write: Write) -> None:
     given = [("h1", "W1", "a", "x"), ("h2", "W1", "a", "y"), ("h1", "W2", "a", "x"), ("h2", "W2", "b", "x")]
     lines = [f"{hit},{who},text of {hit},{mood},{tone}" for hit, who, mood, tone in given]
     path = write("batch.csv", "\n".join(["HITId,WorkerId,Input.text,Answer.mood,Answer.tone", *lines]))

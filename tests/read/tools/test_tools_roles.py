@@ -99,7 +99,7 @@ TURK = "HITId,WorkerId,Input.text,Input.number,Input.language,Answer.mood\n"
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "2 inputs occur in several HITs"), ("fr", None)],
+    [("en", "1 input occurs in several HITs"), ("fr", None)],
 )
 def test_repeated_inputs_of_mturk_are_looked_for_among_the_records_that_where_chose(
     language: str, said: str | None, tmp_path: Path

@@ -26,7 +26,7 @@ from spagree.read.tools.source import FOLDER, SERVER, Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
 if TYPE_CHECKING:
-    import polars
+    pass
 
 Record = Mapping[str, Any]
 SMALL = 64
@@ -46,14 +46,18 @@ def file_records(
     file: File,
     options: ReaderOptions,
     wanted: Callable[[str], bool] = bool,
+    omitted: Sequence[str] = (),
 ) -> Iterator[tuple[str, int, Record]]:
-    """The records of one file: rows of a table, or objects of a JSON file."""
+    """The records of one file: rows of a table, or objects of a JSON file.
+
+    ``wanted``: which columns of a table; ``omitted``: its final columns that rows may leave out.
+    """
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
         return  # a member with no annotations
     chosen = options.where
     with _bad_bytes_refused(file):
         text = as_utf8(file, options.encoding, options.scratch)
-        entries = objects(text) if file.kind.startswith("json") else _rows(text, options, wanted)
+        entries = objects(text) if file.kind.startswith("json") else _rows(text, options, wanted, omitted)
         yield from entries if chosen is None else chosen.filtered(entries)
 
 
@@ -66,39 +70,10 @@ def _bad_bytes_refused(file: File) -> Iterator[None]:
         raise
 
 
-def _rows(file: File, options: ReaderOptions, wanted: Callable[[str], bool]) -> Iterator[tuple[str, int, Record]]:
-    """The rows of a delimited file as records, with the wanted columns only."""
-    numbers, table = _table(file, options, wanted)
-    names = [intern(name) for name in table.columns]
-    for number, cells in zip(numbers, table.iter_rows(), strict=True):
-        row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
-        yield f"{file.name}:{number}", number, row
-
-
-def tables(
-    origin: Source, options: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str]
-) -> Iterator[tuple[polars.Series, polars.DataFrame]]:
-    """Each file that has rows: their numbers, and the wanted columns, in which null is an empty cell."""
-    for file in origin.files:
-        with _bad_bytes_refused(file):
-            numbers, table = _table(as_utf8(file, options.encoding, options.scratch), options, wanted, omitted)
-        if options.where is not None:
-            rows = ((str(place), 0, row) for place, row in enumerate(table.iter_rows(named=True)))
-            kept = [int(place) for place, _, _ in options.where.filtered(rows)]
-            numbers, table = numbers[kept], table[kept]
-        if len(numbers):
-            yield numbers, table
-
-
-def _table(
-    file: File, options: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
-) -> tuple[polars.Series, polars.DataFrame]:
-    """The numbers of the rows, as in a spreadsheet, and the wanted columns; blank rows are left out.
-
-    ``omitted``: final columns that rows may leave out. The fast reader refuses malformed rows.
-    """
-    import polars
-
+def _rows(
+    file: File, options: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str]
+) -> Iterator[tuple[str, int, Record]]:
+    """The rows that are not blank, numbered as in a spreadsheet; the fast reader refuses malformed ones."""
     opened = delimited.open_delimited(file, None, header=True, scratch=options.scratch)
     twice = [name for name in dict.fromkeys(opened.names) if name and opened.names.count(name) > 1]
     if twice:
@@ -107,7 +82,7 @@ def _table(
     if not columns:
         raise ColumnError(f"{file.name}: none of the columns of such an export; columns: {listed(opened.names)}")
     if not opened.sample:
-        return polars.Series(), polars.DataFrame()
+        return
     positions, may_omit = [*columns.values()], bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
     try:
         file_read = _shortened(opened, omitted) if may_omit else opened
@@ -116,12 +91,11 @@ def _table(
         if not may_omit:
             raise
         frame = duckdb.text_frame(_filled_up(opened, omitted, options.scratch), positions, options.scratch)
-    has_cells = frame.select(polars.any_horizontal((polars.exclude(ROW) != "").fill_null(value=False))).to_series()
-    if not has_cells.all():
-        frame = frame.filter(has_cells)
-    cells = frame.drop(ROW)
-    cells.columns = [*columns]
-    return frame[ROW], cells
+    names = [intern(name) for name in columns]
+    for number, cells in zip(frame[ROW], frame.drop(ROW).iter_rows(), strict=True):
+        if any(cells):
+            row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
+            yield f"{file.name}:{number}", number, row
 
 
 def _shortened(opened: TextFile, omitted: Sequence[str]) -> TextFile:
