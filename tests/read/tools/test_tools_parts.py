@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import io
 import json
-import random
 import sys
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +235,8 @@ def test_usual_times(text: str, seconds: float | None) -> None:
         ("Thu Jan 01 00:00:00 PDT 1970", 25200), ("Thu Jan 01 00:00:00 EST 1970", 18000), ("Thu Jan 01 00:00:00 CET 1970", None),
         ("Thu Jan 41 00:00:00 UTC 1970", None), ("1970-01-01T00:00:01Z", 1), ("soon", None),
         ("Thu Jan 01 00:01:02 UTC 1970", 62), (" Thu  Jan 01  00:01:02 UTC 1970 ", 62), ("Thu Jan 01 00:61:02 UTC 1970", None),
+        ("Mon Feb 20 24:00:00 PST 2026", None), ("Mon Feb 20 23:59:60 PST 2026", None), ("Mon FEB 20 10:00:00 PST 2026", None),
+        ("Mon Feb 30 10:00:00 PST 2026", None), ("Mon Feb 20 10:00:00 PST 26", None), ("Mon Feb 20 10:00:00 XYZ 2026", None),
         ("Thu Jan    00:00:10 01 UTC 1970", None), ("Thu Jan 01 00:00:10 UTC", None), ("Thu Jan 01 00:00:10 | UTC 1970", None),
     ],
 )  # fmt: skip
@@ -247,7 +246,13 @@ def test_times_of_mechanical_turk(text: str, seconds: float | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("1/2/1970 00:00:01", 86401), ("13/1/1970 00:00:01", None), ("1970-01-02T00:00:01", 86401), ("", None)],
+    [
+        ("1/2/1970 00:00:01", 86401),
+        ("13/1/1970 00:00:01", None),
+        ("1970-01-02T00:00:01", 86401),
+        ("", None),
+        ("1/2/1970 24:00:00", None),
+    ],
 )
 def test_times_of_appen_have_the_month_first(text: str, seconds: float | None) -> None:
     assert timestamps.american(text) == seconds
@@ -327,25 +332,6 @@ def test_half_a_character_in_a_text_becomes_a_question_mark() -> None:
     given = [Response("i1", "ann", {"q": "a"}, text="cut \ud83d"), Response("i2", "ann", {"q": "b"})]
     frame = gather(given, TOOL, Rules(), "source").frame("q", ReaderOptions(Path()))
     assert frame["text"].to_list() == ["cut ?", None]
-
-
-@pytest.mark.parametrize("is_on", [True, False])
-def test_the_search_for_garbage_is_as_before(is_on: bool) -> None:
-    before = gc.isenabled()
-    seen = []
-
-    def given() -> Iterator[Response]:
-        seen.append(gc.isenabled())
-        yield Response("i1", "ann", {"q": "a"})
-        raise ValueError("stop")
-
-    try:
-        (gc.enable if is_on else gc.disable)()
-        with pytest.raises(ValueError, match="stop"):
-            gather(given(), TOOL, Rules(), "source")
-        assert (seen, gc.isenabled()) == ([False], is_on)
-    finally:
-        (gc.enable if before else gc.disable)()
 
 
 def test_a_response_without_answers_concerns_every_question() -> None:
@@ -469,25 +455,6 @@ def test_json_with_a_long_head_is_read_as_one_document(save: Save, tmp_path: Pat
     document = {"answers": [{"workerId": "w", "answerContent": {"q": {"label": "x"}}}], "more": "y" * 10}
     for text in (json.dumps(document), json.dumps(document, indent=2), "\n\n" + json.dumps(document, indent=2)):
         assert len(objects(save("a.json", text), tmp_path)) == 1
-
-
-ODD_MOMENTS = [
-    "2026-02-30T00:00:00Z", "2026-02-03T24:00:00Z", "2026-02-03T23:59:60Z", "0000-02-03T23:59:00Z", "soon",
-    "1694858483", "1694858483.25", "2026-10-01", "2026-10-01T06:00:00.1234567Z", "2026-10-01T06:00:00+02:00",
-    "Mon Feb 30 10:00:00 PST 2026", "Mon FEB 20 10:00:00 PST 2026", "Mon Feb 20 24:00:00 PST 2026",
-    "Mon Feb 20 23:59:60 PST 2026", "Mon Feb 20 10:00:00 XYZ 2026", "Mon Feb 2 10:00:00 PST 2026", None,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("clock", [timestamps.usual, timestamps.mturk, timestamps.american])
-def test_times_read_all_at_once_are_those_read_one_by_one(clock: Callable[[str], float | None]) -> None:
-    chance, start = random.Random(1), datetime(1902, 1, 1)  # noqa: DTZ001 - its zone is written below
-    moments = [start + timedelta(microseconds=chance.randrange(6 * 10**15)) for _ in range(2_000)]
-    forms = ["{:%Y-%m-%dT%H:%M:%S.%f}Z", "{:%Y-%m-%dT%H:%M:%S}Z", "{:%a %b %d %H:%M:%S} PST {:%Y}", "{}"]
-    texts = [chance.choice(forms).format(moment, moment) for moment in moments] + ODD_MOMENTS
-    found = timestamps.seconds(pl.Series("time", texts, pl.String), clock)
-    assert found.to_list() == [None if text is None else clock(text) for text in texts]
-    assert found.null_count() < len(texts)
 
 
 def test_a_bad_byte_in_a_field_that_is_not_read_is_refused(tmp_path: Path) -> None:

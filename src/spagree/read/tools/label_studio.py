@@ -28,7 +28,7 @@ from spagree.read.tools.records import (
     split_columns,
 )
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Responses, Tool, Value, address_in
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, address_in
 from spagree.understood import Caution
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
@@ -44,7 +44,7 @@ def recognise(source: Source) -> bool:
     return is_tasks or is_rows
 
 
-def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Responses]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """All annotations, numbered as Label Studio numbers them; drafts come last."""
     seen = Seen()
     if source.shape in (DATABASE, SERVER):
@@ -54,7 +54,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Res
     _tell(seen, options, source)
 
 
-def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response | Responses]:
+def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
     named = config_aliases(options)
     flat: list[tuple[str, Record]] = []
     for place, _, record in records(source, options):

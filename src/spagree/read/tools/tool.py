@@ -44,21 +44,6 @@ class Response(NamedTuple):
     fields: Mapping[str, Any] = NO_FIELDS
 
 
-class Responses(NamedTuple):
-    """Many responses, column by column: what a reader yields for a large export, to save an object per response."""
-
-    items: Sequence[str | None]
-    annotators: Sequence[str | None]
-    answers: Sequence[Mapping[str, Value]]
-    times: Sequence[str | None]
-    statuses: Sequence[str]
-    golds: Sequence[bool]
-    rows: Sequence[int | None]
-    texts: Sequence[str | None]
-    completes: Sequence[bool]
-    fields: Sequence[Mapping[str, Any]]
-
-
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
     """The user's options that a reader needs.
@@ -231,7 +216,7 @@ class Tool:
     title: str
     fields: Mapping[str, str]
     recognise: Callable[[Source], bool]
-    responses: Callable[[Source, ReaderOptions], Iterator[Response | Responses]]
+    responses: Callable[[Source, ReaderOptions], Iterator[Response]]
     statuses: Mapping[str, str] = field(default_factory=dict)
     counted: tuple[str, ...] = ()
     renames: frozenset[str] = frozenset({"item"})
