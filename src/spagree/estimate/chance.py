@@ -480,7 +480,7 @@ class _Conger(_Coefficient):
 def _shares_of(given: Floats) -> Floats:
     """Rows that add up to 1; a row of nothing stays 0."""
     sizes = given.sum(axis=1, keepdims=True)
-    return np.divide(given, sizes, out=np.zeros_like(given), where=sizes > 0)
+    return np.asarray(np.divide(given, sizes, out=np.zeros_like(given), where=sizes > 0))
 
 
 def _ends(limits: tuple[Floats, Floats]) -> tuple[float, float]:

@@ -116,8 +116,8 @@ def _precision(breakdowns: Breakdowns, check: Check) -> Verdict | None:
     rough = "" if state == "ok" else f" That is rough: more {more} would help."
     basis = count(findings.data.pairable_items, "item")
     words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {basis}.{_busiest(people)}"
-    people = findings.data.annotators
-    by_people = f" by {count(people, 'annotator')}" if people and more == "annotators" else ""
+    size = findings.data.annotators
+    by_people = f" by {count(size, 'annotator')}" if size and more == "annotators" else ""
     return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {basis}{by_people}.")
 
 
