@@ -1,4 +1,4 @@
-"""Moments as numbers: seconds since 1970, in UTC unless a zone is given."""
+"""Times as unix seconds, in UTC unless a zone is given; texts as tools write them."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Any source → Annotations(item, annotator, label[, time]): the only place that knows formats.
 
-sources.py picks the package that reads a source; the others are not imported:
+sources.py picks the room that reads a source; the others are not imported:
 
     files/      CSV, JSON, Excel and Parquet files, plain or compressed
     databases/  PostgreSQL and SQLite, by a query
-    spark/      files on a Spark cluster
+    spark.py    files on a Spark cluster
     tools/      exports of annotation tools
     frames.py, triples.py   dataframes, triples and matrices in memory
 
-Every package but tools/ makes a Table (tables.py), which layouts/ turns into Annotations.
+Every room but tools/ makes a Table (table.py), which layouts/ turns into Annotations.
 """
 
 from spagree.read.annotations import Annotations

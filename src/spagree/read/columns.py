@@ -1,4 +1,4 @@
-"""Which column plays which role: named by the user, or guessed from common names."""
+"""What columns hold, judging by the first rows, which column plays which role, and what its cells become."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Which package reads a source; the others are not imported.
 
-source ─ files ─ kind ─┬ delimited, json_text, spreadsheet ─ duckdb_tables ┐
-                       ├ parquet ─────────────────────────── duckdb_tables ┼─ Table ─ layouts ─ Annotations
-                       └ arrow ───────────────────────────────────── frames┤
-databases and a query ─ queries ────── postgres, sqlite ──── duckdb_tables ┤
-data frames, triples, matrices ───────────────────────────── frames, triples┘
-exports of annotation tools ─ tools ──────────────────────────────────────────────── Annotations
+source ─ files ─ kind ─┬ delimited, json, spreadsheet ─ duckdb ┐
+                       ├ parquet ────────────────────── duckdb ┼─ Table ─ layouts ─ Annotations
+                       └ arrow ──────────────────────── frames ┤
+databases and a query ─ queries ─ postgres, sqlite ──── duckdb ┤
+data frames, triples, matrices ─────────────── frames, triples ┘
+exports of annotation tools ─ tools ────────────────────────────────────────────── Annotations
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The conditions of --where: a column and the value it must have, or must not have."""
+"""The rows that --where and --exclude-annotator choose; what is left out is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CSV, TSV and their relatives: the dialect is found here, the rows are read by duckdb as text."""
+"""CSV, TSV and their relatives: encoding and dialect are found here, most rows are read by duckdb as text.
+
+The careful reader runs only where duckdb fails or line endings are mixed: it explains what is wrong.
+"""
 
 from __future__ import annotations
 

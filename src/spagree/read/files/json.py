@@ -1,4 +1,8 @@
-"""JSON lines and JSON arrays of flat objects, as rows of text: numbers stay exactly as written."""
+"""JSON lines and JSON arrays: as rows of text, or object by object; numbers stay exactly as written.
+
+A fast parser reads the objects; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
+Only a few objects are in memory at once: a large array is cut, where an object ends, into smaller ones.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """How annotations are laid out in a table: one per row, or one column per annotator, item or class.
 
-long.py      one annotation per row
-broad.py     wide (a column per annotator), transposed (a column per item), counts (a column per class)
-one_hot.py   one annotation per row, a column of 0 and 1 per class
-recognise.py which layout a table has, if its columns leave no doubt; advice.py: the choices if they do
-question_column.py  several questions in one table
+long.py      one annotation per row, perhaps of several questions
+broad.py     wide (a column per annotator), transposed (a column per item), counts (a column per class), one-hot
+recognise.py which layout a table has, if its columns leave no doubt, and the commands to choose from if they do
+doubts.py    what a table looks like although it was read as something else: refused, or a caution
 """
 
 from collections.abc import Callable, Mapping

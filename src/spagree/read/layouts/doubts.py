@@ -1,4 +1,4 @@
-"""Tables that look like lists of annotations but are not: refused, with what to do instead."""
+"""Tables, columns and rows that are not what they look like: refused or named, with what to do instead."""
 
 from __future__ import annotations
 
