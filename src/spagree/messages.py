@@ -3,7 +3,7 @@
     f"name the column with {opt.label}, or say {opt.format('wide')} {opt.item(names)}"
 
 reads --label, --format wide and --item 'doc id' on the command line, and label=, format="wide" and item="doc id" in
-Python. The marks are characters that no text can hold, so what the user wrote is never taken for an option.
+Python. The marks are characters that no text holds, so what the user wrote is never taken for an option.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import groupby
 from shlex import quote
 from typing import Any
 
-BEGIN, BETWEEN, END = "\udbfd", "\udbfe", "\udbff"  # halves of private characters: no encoding can write them
+BEGIN, BETWEEN, END = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters: Unicode keeps them for use inside a program
 ELSEWHERE = {"all_questions": "measure_all()", "force": "force=True"}  # what else options are in Python
 
 
@@ -118,7 +118,10 @@ def parts(message: str) -> Iterator[str | Option]:
     text, *marked = message.split(BEGIN)
     yield text
     for piece in marked:
-        inside, _, text = piece.partition(END)
+        inside, end, text = piece.partition(END)
         name, *values = inside.split(BETWEEN)
-        yield Option(name, tuple(values))
-        yield text
+        if end and name.isidentifier():
+            yield Option(name, tuple(values))
+            yield text
+        else:  # not a mark of ours
+            yield BEGIN + piece
