@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from sys import intern
@@ -303,6 +304,7 @@ class _Config(HTMLParser):
             self.aliases.setdefault(self.control, {})[attributes["alias"] or ""] = attributes["value"] or ""
 
 
+@lru_cache(maxsize=100)
 def aliases(config: str) -> Aliases:
     """The aliases in a labelling configuration.
 
@@ -387,10 +389,11 @@ def simple_value(value: Record) -> Value:
     return None
 
 
+# The same first columns in both: number, task, project, its data, the result, and who.
 ANNOTATIONS = """
     SELECT CAST(c.id AS TEXT), CAST(c.task_id AS TEXT), CAST(c.project_id AS TEXT), CAST(t.data AS TEXT),
-           CAST(c.result AS TEXT), CAST(c.was_cancelled AS TEXT), CAST(c.ground_truth AS TEXT),
-           CAST(c.created_at AS TEXT), CAST(c.completed_by_id AS TEXT), CAST(c.updated_by_id AS TEXT), u.email
+           CAST(c.result AS TEXT), CAST(c.completed_by_id AS TEXT), u.email, CAST(c.was_cancelled AS TEXT),
+           CAST(c.ground_truth AS TEXT), CAST(c.created_at AS TEXT), CAST(c.updated_by_id AS TEXT)
     FROM task_completion c JOIN task t ON t.id = c.task_id LEFT JOIN htx_user u ON u.id = c.completed_by_id
     ORDER BY c.id"""
 DRAFTS = """
@@ -402,72 +405,30 @@ PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 
 def database_responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
-    """Every annotation, and every draft that does not belong to a saved annotation."""
+    """Every annotation, and every draft that belongs to none: read as tasks of an export, with one of them each."""
     with opened(source) as connection:
         configs = dict(rows(connection, PROJECTS))
-        annotations, drafts = rows(connection, ANNOTATIONS), rows(connection, DRAFTS)
+        queries = (("annotation", ANNOTATIONS), ("draft", DRAFTS))
+        entries = [(what, row) for what, query in queries for row in rows(connection, query)]
     from_user = config_aliases(options)
-    named = {
-        project: from_user if from_user.by_control else aliases(config or "") for project, config in configs.items()
-    }
-    many = len({row[2] for row in (*annotations, *drafts)}) > 1
-    for row, record in _stored_rows(annotations, "annotation", options):
-        prefix = f"{row[2]}/" if many else ""
-        yield from _stored_annotation((row, record), options, named.get(row[2], Aliases()), prefix, seen)
-    for row, record in _stored_rows(drafts, "draft", options):
-        number, _, project, _, result, user, email = row
-        place = f"draft {number}"
-        by_suffix = _stored_answers(place, result, named.get(project, Aliases()), f"{project}/" if many else "", seen)
-        item, text = _stored_item(place, record, options)
-        by = email if options.annotator == "email" else user
-        for suffix, values in by_suffix.items():
-            yield Response(item + suffix, by, values, None, "draft", row=AFTER_ALL, text=text, fields=record)
-
-
-def _stored_rows(
-    table: Sequence[tuple[Any, ...]], what: str, options: ReaderOptions
-) -> Iterator[tuple[tuple[Any, ...], Record]]:
-    """The rows with their tasks, filtered by --where."""
-    for row in table:
-        data = _stored_json(f"{what} {row[0]}", row[3] or "{}")
-        record = {"id": row[1], "project": row[2], "data": data}
-        if options.where is None or any(True for _ in options.where.filtered([("", 0, record)])):
-            yield row, record
-
-
-def _stored_annotation(
-    entry: tuple[tuple[Any, ...], Record], options: ReaderOptions, named: Aliases, prefix: str, seen: Seen
-) -> Iterator[Response]:
-    row, record = entry
-    number, _, _, _, result, cancelled, gold, created, by, editor, email = row
-    place = f"annotation {number}"
-    item, text = _stored_item(place, record, options)
-    seen.edited += editor is not None and editor != by
-    who = email if options.annotator == "email" else by
-    status = "cancelled" if is_true(cancelled) else "submitted"
-    by_suffix = _stored_answers(place, result, named, prefix, seen)
-    is_complete = status == "submitted" and len(by_suffix) == 1
-    for suffix, values in by_suffix.items():
-        if values or len(by_suffix) == 1:
-            about = (created, status, is_true(gold), int(number), text, is_complete)
-            yield Response(item + suffix, who, values, *about, fields=record)
-
-
-def _stored_item(place: str, record: Record, options: ReaderOptions) -> tuple[str, str | None]:
-    """The item and its text."""
-    shown = record["data"]
-    item = cell(shown, options.item, place) if options.item else str(record["id"])
-    return item, item_text(shown, options, place, *TEXTS) if isinstance(shown, dict) else None
-
-
-def _stored_answers(
-    place: str, result: str | None, named: Aliases, prefix: str, seen: Seen
-) -> dict[str, dict[str, Any]]:
-    """The answers by item and control; with several projects in the database, prefixed with the project."""
-    by_suffix = answers(place, _stored_json(place, result or "[]"), named, seen)
-    return {
-        suffix: {prefix + control: value for control, value in labels.items()} for suffix, labels in by_suffix.items()
-    }
+    many = len({row[2] for _, row in entries}) > 1
+    for what, (number, task_number, project, data, result, user, email, *more) in entries:
+        place = f"{what} {number}"
+        task = {"id": task_number, "project": project, "data": _stored_json(place, data or "{}")}
+        if options.where is not None and not any(True for _ in options.where.filtered([("", 0, task)])):
+            continue
+        who, given = email if options.annotator == "email" else user, _stored_json(place, result or "[]")
+        if what == "draft":
+            task["drafts"] = [{"user": who, "result": given}]
+        else:
+            cancelled, gold, created, editor = more
+            annotation = {"id": number, "completed_by": who, "result": given, options.time or "created_at": created}
+            annotation |= {"was_cancelled": is_true(cancelled), "ground_truth": is_true(gold)}
+            task["annotations"] = [annotation | ({"updated_by": editor} if editor != user else {})]
+        named = from_user if from_user.by_control else aliases(configs.get(project) or "")
+        for response in task_responses(place, task, options, named, seen):
+            prefix = f"{project}/" if many else ""
+            yield response._replace(answers={prefix + control: value for control, value in response.answers.items()})
 
 
 def _stored_json(place: str, text: str) -> Any:
