@@ -9,7 +9,7 @@ from typing import Any
 from spagree.errors import DataError, count
 from spagree.read.files.json import as_text
 from spagree.read.table import shown
-from spagree.read.tools.records import Record, answer, column_records, entries, item_text, known, part, records
+from spagree.read.tools.records import Record, answer, entries, item_text, known, part, records
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
@@ -47,10 +47,9 @@ def _is_v1(value: Any) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions do not count."""
-    rows = column_records(source, options) if source.shape == COLUMNS else records(source, options)
     is_unsure = False
     seen: Counter[str] = Counter()
-    for place, number, record in rows:
+    for place, number, record in records(source, options):
         if all(name in record for name in ALONE):
             raise DataError(
                 f"{place}: one annotation per record, not one per annotator, so agreement cannot be measured; "

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES
+from spagree.read.files.paths import File
 from spagree.read.table import listed, shown
-from spagree.read.tools.records import Record, answer, column_records, entries, item_text, known, records
+from spagree.read.tools.records import Record, answer, entries, item_text, known, records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
@@ -88,8 +91,10 @@ def _is_who(name: str) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The annotations of each row, in any of the layouts."""
-    rows = records(source, options) if source.shape == OBJECTS else column_records(source, options)
-    for place, number, record in rows:
+    if source.shape == FOLDER:  # as datasets saves them
+        paths = [Path(source.path) / name for name in source.keys if name.endswith((".arrow", ".parquet"))]
+        source = replace(source, files=tuple(File(path, str(path), "arrow") for path in paths))
+    for place, number, record in records(source, options):
         item, text = _item(record, number, options), item_text(_scalars(record), options, place, *TEXTS)
         together = _together(record)
         for annotation in entries(record[together], place) if together else _parallel(place, record):

@@ -10,8 +10,8 @@ from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
 from spagree.read.table import listed
-from spagree.read.tools.records import Record, answer, cell, column_records, file_records, from_text, item_text, known
-from spagree.read.tools.source import ARCHIVE, COLUMNS, FOLDER, Source
+from spagree.read.tools.records import answer, cell, file_records, from_text, item_text, known
+from spagree.read.tools.source import ARCHIVE, FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 TEXTS = ("text", "sentence", "content")
@@ -38,7 +38,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     if twice:
         raise DataError(f"two files are called {twice!r}; each annotator needs one file with a different name")
     for file in files:
-        rows = list(_records(file, source, options))
+        rows = list(file_records(file, options))
         names = tuple(dict.fromkeys(name for _, _, row in rows for name in row))
         roles = _roles(file, names, options) if rows else {}
         for place, number, row in rows:
@@ -71,12 +71,6 @@ def _who(file: File) -> str:
     while path.suffix.lower() in EXTENSIONS:
         path = path.with_suffix("")
     return path.name
-
-
-def _records(file: File, source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Record]]:
-    if file.kind in ("parquet", "arrow"):
-        return column_records(Source(source.name, COLUMNS, files=(file,)), options)
-    return file_records(file, options)
 
 
 def _roles(file: File, names: Sequence[str], options: ReaderOptions) -> dict[str, str]:

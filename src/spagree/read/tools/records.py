@@ -22,7 +22,7 @@ from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import DECODER, as_object, as_text, objects
 from spagree.read.files.paths import File, new_file
 from spagree.read.table import listed, shown
-from spagree.read.tools.source import FOLDER, SERVER, Source
+from spagree.read.tools.source import SERVER, Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
 if TYPE_CHECKING:
@@ -48,13 +48,16 @@ def file_records(
     wanted: Callable[[str], bool] = bool,
     omitted: Sequence[str] = (),
 ) -> Iterator[tuple[str, int, Record]]:
-    """The records of one file: rows of a table, or objects of a JSON file.
+    """The records of one file: rows of a table, typed or as text, or objects of a JSON file.
 
     ``wanted``: which columns of a table; ``omitted``: its final columns that rows may leave out.
     """
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
         return  # a member with no annotations
     chosen = options.where
+    if file.kind in ("parquet", "arrow"):
+        yield from _column_rows(file) if chosen is None else chosen.filtered(_column_rows(file))
+        return
     with _bad_bytes_refused(file):
         text = as_utf8(file, options.encoding, options.scratch)
         entries = objects(text) if file.kind.startswith("json") else _rows(text, options, wanted, omitted)
@@ -210,25 +213,12 @@ def from_text(text: str) -> Value:
 Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]}, or what holds such features
 
 
-def column_records(source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """The rows of all files with their numbers, filtered by --where."""
-    records = _every_record(source)
-    return records if options.where is None else options.where.filtered(records)
-
-
-def _every_record(source: Source) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    files = _folder_files(source) if source.shape == FOLDER else source.files
-    for file in files:
-        frame, features = _loaded(file)
-        for number, row in enumerate(frame.iter_rows(named=True), 1):
-            named = {name: _as_text(value, features.get(name), file) for name, value in row.items()}
-            yield f"{file.name}: row {number}", number, named
-
-
-def _folder_files(source: Source) -> list[File]:
-    """The tables of a saved dataset."""
-    names = [name for name in source.keys if name.endswith((".arrow", ".parquet"))]
-    return [File(Path(source.path) / name, str(Path(source.path) / name)) for name in names]
+def _column_rows(file: File) -> Iterator[tuple[str, int, Record]]:
+    """The rows of a Parquet or Arrow file: values as text, class numbers as the names in the file's metadata."""
+    frame, features = _loaded(file)
+    for number, row in enumerate(frame.iter_rows(named=True), 1):
+        named = {name: _as_text(value, features.get(name), file) for name, value in row.items()}
+        yield f"{file.name}: row {number}", number, named
 
 
 def _loaded(file: File) -> tuple[Any, Names]:
