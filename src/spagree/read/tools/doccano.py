@@ -15,6 +15,7 @@ from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 QUESTION = "label"
+TEXTS = ("text", "data", "filename")
 MERGED = "all"  # the stem of the file of a collaborative project
 FASTTEXT = "__label__"
 RELATIONS = ("entities", "relations", "Comments")
@@ -85,8 +86,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 def _records(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
     for place, number, record in file_records(file, options):
-        item = cell(record, options.item or "id", place)
-        text = item_text(record, options, place, "text", "data", "filename")
+        item, text = cell(record, options.item or "id", place), item_text(record, options, place, *TEXTS)
         yield Response(item, who, {QUESTION: _labels(_classes(place, record))}, row=number, text=text, fields=record)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ SHOWN_QUESTIONS, SHOWN_FIELDS = 12, 30
 MOST_ANSWERS = 20_000_000
 Columns = dict[str, list[Any]]  # the annotations of a question, by role: the places of items, times as written
 ROLES = (ITEM, ANNOTATOR, LABEL, TIME, ROW)
+SHOWN_TEXT = 60  # characters of an item's text in a message
 LONGEST_TEXT = 2_000  # characters of an item's text, enough to recognise it
 
 
@@ -288,9 +288,6 @@ def label(value: Value) -> str:
     return value if isinstance(value, str) and value else json.dumps(sorted(value or ()), ensure_ascii=False)
 
 
-SHOWN_TEXT = 60  # characters of an item's text
-
-
 def read_export(
     source: Source,
     tool: Tool,
@@ -305,36 +302,6 @@ def read_export(
     if source.shape in SPECIAL and source.shape not in tool.shapes:
         kind = "an archive" if source.shape == ARCHIVE else f"a {source.shape}"
         raise FileError(f"{source.name}: {kind}, but exports of {tool.title} are files; name the files")
-    _refuse_renames(tool, options)
-    with _refused_otherwise(source, tool):
-        try:
-            export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
-        finally:
-            if options.where is not None:  # --where may be why nothing was found
-                options.where.refuse_nothing(tool.title)
-    if options.text is not None and not export.items.texts:
-        raise UsageError(f"--text {options.text!r}: no item of this export has such a text; leave it out")
-    questions = export.chosen(options.question, every=every, name=source.name)
-    understood = {question: _understood(source, export, question, options, rules) for question in questions}
-    return {question: _annotations(export, question, options, understood[question], missing) for question in questions}
-
-
-@contextmanager
-def _refused_otherwise(source: Source, tool: Tool) -> Iterator[None]:
-    """Explain any unexpected error in a reader: the tool did not write this file."""
-    try:
-        yield
-    except SpagreeError:
-        raise
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise DataError(
-            f"{source.name}: not what {tool.title} writes ({type(error).__name__}: {error}); check the export, "
-            "or leave --format out to have it recognised"
-        ) from error
-
-
-def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
-    """Refuse to rename a field if the tool offers no choice."""
     for role in (ITEM, ANNOTATOR, TIME):
         name = getattr(options, role)
         if name is not None and role not in tool.renames:
@@ -343,6 +310,23 @@ def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
                 f"--{role} {name!r}: exports of {tool.title} have {fixed}; "
                 "leave it out, or read the file as a plain table with --format long"
             )
+    try:
+        export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        if isinstance(error, SpagreeError):
+            raise
+        raise DataError(
+            f"{source.name}: not what {tool.title} writes ({type(error).__name__}: {error}); check the export, "
+            "or leave --format out to have it recognised"
+        ) from error
+    finally:
+        if options.where is not None:  # --where may be why nothing was found
+            options.where.refuse_nothing(tool.title)
+    if options.text is not None and not export.items.texts:
+        raise UsageError(f"--text {options.text!r}: no item of this export has such a text; leave it out")
+    questions = export.chosen(options.question, every=every, name=source.name)
+    understood = {question: _understood(source, export, question, options, rules) for question in questions}
+    return {question: _annotations(export, question, options, understood[question], missing) for question in questions}
 
 
 def _named(options: ReaderOptions) -> dict[str, str]:

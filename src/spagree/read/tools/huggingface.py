@@ -21,19 +21,8 @@ WHO = {name for group in COMMON_NAMES[ANNOTATOR] for name in group.split()}
 TELLING = {name for name in WHO if not name.startswith(("user", "participant", "email"))}  # other names are too common
 LABELS = {name for group in COMMON_NAMES[LABEL] for name in group.split()}
 IDS = [name for group in COMMON_NAMES[ITEM] for name in group.split()]
-TEXTS = (
-    "text",
-    "sentence",
-    "post",
-    "comment",
-    "tweet",
-    "content",
-    "document",
-    "prompt",
-    "question",
-    "title",
-    "image_url",
-)
+TEXTS = ("text", "sentence", "post", "comment", "tweet", "content", "document", "prompt", "question", "title",
+         "image_url")  # fmt: skip
 ARGILLA = {"user_id", "value", "status"}
 LISTS = re.compile(r".*\[\]|List\(.*", re.DOTALL)
 

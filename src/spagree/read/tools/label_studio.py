@@ -236,20 +236,6 @@ def _decoded(text: str) -> Any:
         return text
 
 
-TOOL = Tool(
-    name="label-studio",
-    title="Label Studio",
-    fields={"item": "id", "annotator": "completed_by", "label": "result", "time": "created_at"},
-    recognise=recognise,
-    responses=responses,
-    statuses={"cancelled": "cancelled", "draft": "draft"},
-    counted=("submitted",),
-    renames=frozenset({"item", "annotator", "time"}),
-    shapes=frozenset({DATABASE, SERVER}),
-    is_numbered=True,
-    link=link,
-)
-
 AFTER_ALL = 2**62  # the number of every draft, so drafts sort last
 TEXTS = ("text", "content", "title", "html", "dialogue", "image", "audio", "video")  # the usual keys of the data
 SIMPLE = ("choices", "labels", "rating", "number", "selected", "text", "datetime")
@@ -436,3 +422,18 @@ def _stored_json(place: str, text: str) -> Any:
         return DECODER.decode(text)
     except ValueError as error:
         raise DataError(f"{place}: its JSON in the database is damaged ({error})") from None
+
+
+TOOL = Tool(
+    name="label-studio",
+    title="Label Studio",
+    fields={"item": "id", "annotator": "completed_by", "label": "result", "time": "created_at"},
+    recognise=recognise,
+    responses=responses,
+    statuses={"cancelled": "cancelled", "draft": "draft"},
+    counted=("submitted",),
+    renames=frozenset({"item", "annotator", "time"}),
+    shapes=frozenset({DATABASE, SERVER}),
+    is_numbered=True,
+    link=link,
+)

@@ -24,6 +24,8 @@ HISTORY_ONLY = (
 STATE, HISTORY, LABELS = "user_state.json", "annotation_history.jsonl", "instance_id_to_label_to_value"
 FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_order", "selected_labels", "text_box",
         "text", "number", "value"}  # names of inputs whose value is the answer  # fmt: skip
+INSTANCES, FIRST_LABELS = "annotated_instances.jsonl", "label_annotations"
+FILLED_IN = ("text_box", "slider", "text", "number")  # names of inputs whose value is the answer
 
 Pair = tuple[str, str, str]  # schema, name of the option, value
 Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
@@ -42,7 +44,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The last state of every user; if there is only a history, the state it leads to."""
     files = list(_files(source))
     entries = [(file, entry) for file in files for entry in file_records(file, options)]
-    first = [(folder_name(Path(file.name)), place, record)
+    first = [(Path(file.name).parent.name, place, record)
              for file, (place, _, record) in entries if is_instance(record)]  # fmt: skip
     yield from first_responses(first, options)
     states = [(place, record) for _, (place, _, record) in entries if LABELS in record]
@@ -164,20 +166,6 @@ def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterat
     return _responses(labels, times)
 
 
-TOOL = Tool(
-    name="potato",
-    title="potato",
-    fields={"item": "instance_id", "annotator": "user_id", "time": "timestamp"},
-    recognise=recognise,
-    responses=responses,
-    renames=frozenset(),
-    shapes=frozenset({FOLDER}),
-)
-
-INSTANCES, FIRST_LABELS = "annotated_instances.jsonl", "label_annotations"
-FILLED_IN = ("text_box", "slider", "text", "number")  # names of inputs whose value is the answer
-
-
 def first_responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions) -> Iterator[Response]:
     """Every instance of every annotator; each row of a grid is a separate item."""
     labelled = [(who, place, record, _first_labels(place, record)) for who, place, record in entries]
@@ -192,11 +180,6 @@ def first_responses(entries: Sequence[tuple[str, str, Record]], options: ReaderO
             for row, rating in ratings.items() if name in grids else ():
                 rows[row][name] = rating or None
         yield from (Response(f"{item} {row}", who, answers, text=text, fields=record) for row, answers in rows.items())
-
-
-def folder_name(path: Path) -> str:
-    """The folder name is the annotator."""
-    return path.parent.name
 
 
 def _first_labels(place: str, record: Record) -> dict[str, dict[str, str]]:
@@ -227,3 +210,14 @@ def _first_value(options: Mapping[str, str]) -> Value:
 def is_instance(record: Mapping[str, Any]) -> bool:
     """Whether a record is an instance as potato 1.x writes it."""
     return "id" in record and isinstance(record.get(FIRST_LABELS), dict)
+
+
+TOOL = Tool(
+    name="potato",
+    title="potato",
+    fields={"item": "instance_id", "annotator": "user_id", "time": "timestamp"},
+    recognise=recognise,
+    responses=responses,
+    renames=frozenset(),
+    shapes=frozenset({FOLDER}),
+)
