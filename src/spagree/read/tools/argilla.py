@@ -9,7 +9,7 @@ from typing import Any
 from spagree.errors import DataError, count
 from spagree.read.files.json import as_text
 from spagree.read.table import shown
-from spagree.read.tools.records import Record, answer, entries, item_text, known, part, records
+from spagree.read.tools.records import Record, answer, entries, first, item_text, known, part, records, tell_regions
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
@@ -65,24 +65,15 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             seen["spans" if SPANS in response.answers.values() else "classes"] += 1
             if SPANS not in response.answers.values():
                 yield response._replace(text=text, fields=record)
-    _tell(seen, source, options)
-    if is_unsure:
-        options.cautions.append(Caution("status_unknown", UNSURE))
-
-
-def _tell(seen: Counter[str], source: Source, options: ReaderOptions) -> None:
-    """Warn about spans, which are not classes; refuse them if there is nothing else."""
-    if seen["spans"] and not seen["classes"]:
-        marked = count(seen["spans"], "response marks", "responses mark")
-        raise DataError(
-            f"{source.name}: {marked} spans, not classes; spagree compares classes: "
+    if seen["spans"]:
+        ignored = count(seen["spans"], "response with spans", "responses with spans")
+        refusal = (
+            f"{count(seen['spans'], 'response marks', 'responses mark')} spans, not classes; spagree compares classes: "
             "export a dataset with a question for labels or ratings"
         )
-    if seen["spans"]:
-        message = (
-            f"{count(seen['spans'], 'response with spans', 'responses with spans')} ignored: spagree compares classes"
-        )
-        options.cautions.append(Caution("regions_left_aside", message))
+        tell_regions(source, options, ignored, "" if seen["classes"] else refusal)
+    if is_unsure:
+        options.cautions.append(Caution("status_unknown", UNSURE))
 
 
 def _value(value: Any) -> Value:
@@ -104,7 +95,7 @@ def _value(value: Any) -> Value:
 
 def _item(record: Record, number: int, options: ReaderOptions) -> str:
     names = (options.item,) if options.item else ("id", "external_id")
-    return next((text for name in names if (text := known(record.get(name)))), str(number))
+    return first(record, names) or str(number)
 
 
 def _text(place: str, record: Record, options: ReaderOptions) -> str | None:

@@ -10,7 +10,7 @@ from spagree.errors import DataError
 from spagree.read.files.json import DECODER
 from spagree.read.files.paths import File, with_kind
 from spagree.read.tools.mturk import crowd_value
-from spagree.read.tools.records import Record, cell, file_records, item_text, known, part
+from spagree.read.tools.records import Record, cell, file_records, first, item_text, known, part
 from spagree.read.tools.source import FOLDER, OBJECTS, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
@@ -98,9 +98,7 @@ def _worker(answer: Record, options: ReaderOptions) -> str | None:
 
 
 def _custom(place: str, number: int, record: Record, options: ReaderOptions) -> Iterator[Response]:
-    item = next(
-        (text for name in ("source-ref", "source", "datasetObjectId") if (text := known(record.get(name)))), str(number)
-    )
+    item = first(record, ("source-ref", "source", "datasetObjectId")) or str(number)
     text = item_text(record, options, place, "source", "source-ref")
     for name, workers in _workers(record):
         for each in workers:

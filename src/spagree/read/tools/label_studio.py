@@ -27,6 +27,7 @@ from spagree.read.tools.records import (
     records,
     rows,
     split_columns,
+    tell_regions,
 )
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, address_in
@@ -71,15 +72,13 @@ def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[
 
 def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
     """Pass on what the user should know; refuse an export of marked regions only."""
-    if seen.regions and not seen.controls:
-        raise DataError(
-            f"{source.name}: {count(seen.regions, 'region')} marked and no classes chosen; spagree compares classes: "
-            "add a choice for the whole task (Choices without perRegion), or compare the "
-            "regions with a tool for spans or boxes"
-        )
     if seen.regions:
-        message = f"{count(seen.regions, 'marked or described region')} ignored: spagree compares classes"
-        options.cautions.append(Caution("regions_left_aside", message))
+        refusal = (
+            f"{count(seen.regions, 'region')} marked and no classes chosen; spagree compares classes: add a choice for "
+            "the whole task (Choices without perRegion), or compare the regions with a tool for spans or boxes"
+        )
+        ignored = count(seen.regions, "marked or described region")
+        tell_regions(source, options, ignored, "" if seen.controls else refusal)
     if seen.edited:
         edited = count(seen.edited, "annotation was", "annotations were")
         message = f"{edited} changed by someone else; the author counts as the annotator"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError, count
-from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records
+from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records, tell_regions
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.understood import Caution
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
 
@@ -31,14 +30,12 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 objects += len(part(part(label, "annotations", dict, place), "objects", list, place))
                 has_classes = has_classes or bool(response.answers)
                 yield response._replace(fields=shown)
-    if objects and not has_classes:
-        raise DataError(
-            f"{source.name}: {count(objects, 'object')} marked and no classifications; spagree compares classes: add a "
-            "classification of the whole data row, or compare the objects with a tool for boxes or spans"
-        )
     if objects:
-        message = f"{count(objects, 'marked object')} ignored: spagree compares classes"
-        options.cautions.append(Caution("regions_left_aside", message))
+        refusal = (
+            f"{count(objects, 'object')} marked and no classifications; spagree compares classes: add a classification "
+            "of the whole data row, or compare the objects with a tool for boxes or spans"
+        )
+        tell_regions(source, options, count(objects, "marked object"), "" if has_classes else refusal)
 
 
 def _refuse_others(place: str, row: Record) -> None:

@@ -24,6 +24,7 @@ from spagree.read.files.paths import File, new_file
 from spagree.read.table import listed, shown
 from spagree.read.tools.source import SERVER, Source
 from spagree.read.tools.tool import ReaderOptions, Value
+from spagree.understood import Caution
 
 if TYPE_CHECKING:
     pass
@@ -150,6 +151,29 @@ def item_text(record: Record, options: ReaderOptions, place: str, *names: str) -
     return None
 
 
+def first(record: Record, names: Sequence[str]) -> str | None:
+    """The text of the first non-empty field; a dot leads into an object.
+
+    >>> first({"result": {"label": None, "score": 1}}, ("result.label", "result.score"))
+    '1'
+    """
+    return next((text for name in names if (text := known(_inside(record, name)))), None)
+
+
+def _inside(record: Record, name: str) -> Any:
+    """A field by name, or by its path through objects, which tables store as JSON."""
+    if name in record:
+        return record[name]
+    outer, dot, rest = name.partition(".")
+    inner = record.get(outer) if dot else None
+    if isinstance(inner, str) and inner.startswith("{"):
+        try:
+            inner = DECODER.decode(inner)
+        except ValueError:
+            return None
+    return _inside(inner, rest) if isinstance(inner, dict) else None
+
+
 def known(value: Any) -> str | None:
     """The text of a value, or None if it is empty.
 
@@ -188,6 +212,13 @@ def entries(value: Any, place: str) -> list[Record]:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise DataError(f"{place}: should be a list of objects, found {shown(as_text(value))}; export it again")
     return value
+
+
+def tell_regions(source: Source, options: ReaderOptions, ignored: str, refusal: str) -> None:
+    """Warn that marked regions are no classes; an export of nothing else has a refusal."""
+    if refusal:
+        raise DataError(f"{source.name}: {refusal}")
+    options.cautions.append(Caution("regions_left_aside", f"{ignored} ignored: spagree compares classes"))
 
 
 def one_or_more(options: Iterable[str]) -> Value:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from spagree.errors import DataError, count
-from spagree.read.tools.records import Record, cell, from_text, item_text, known, records
+from spagree.read.tools.records import Record, cell, first, from_text, item_text, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
@@ -46,7 +46,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 def _response(task: Entry, assignment: Record, options: ReaderOptions) -> Response:
     place, line, row = task
     times = (options.time,) if options.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
-    time = next((text for name in times if (text := assignment.get(name))), None)
+    time = first(assignment, times)
     return Response(
         cell(row, options.item, place) if options.item else _item(row),
         known(assignment[WORKER]),

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files.json import DECODER
 from spagree.read.table import listed
-from spagree.read.tools.records import Record, cell, item_text, known, records
+from spagree.read.tools.records import Record, cell, first, item_text, records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 from spagree.understood import Caution
@@ -66,29 +64,6 @@ def _response(place: str, number: int, score: Record, fields: Fields, options: R
     text = item_text(score, options, place) if options.text else None
     label, time = first(score, fields.labels), first(score, fields.times)
     return Response(item, who, {question: label}, time, status, row=number, text=text, fields=score)
-
-
-def first(record: Record, names: tuple[str, ...]) -> str | None:
-    """The text of the first non-empty field.
-
-    >>> first({"result": {"label": None, "score": 1}}, ("result.label", "result.score"))
-    '1'
-    """
-    return next((text for name in names if (text := known(_inside(record, name)))), None)
-
-
-def _inside(record: Record, name: str) -> Any:
-    """A field by name, or by its path through objects, which tables store as JSON."""
-    if name in record:
-        return record[name]
-    outer, dot, rest = name.partition(".")
-    inner = record.get(outer) if dot else None
-    if isinstance(inner, str) and inner.startswith("{"):
-        try:
-            inner = DECODER.decode(inner)
-        except ValueError:
-            return None
-    return _inside(inner, rest) if isinstance(inner, dict) else None
 
 
 def _tell(sizes: Counter[str], options: ReaderOptions) -> None:

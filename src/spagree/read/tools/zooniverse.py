@@ -9,7 +9,7 @@ from typing import Any
 from spagree.errors import DataError, count
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_text
 from spagree.read.table import shown
-from spagree.read.tools.records import Record, answer, cell, item_text, known, one_or_more, part, records
+from spagree.read.tools.records import Record, answer, cell, item_text, known, one_or_more, part, records, tell_regions
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
@@ -124,11 +124,9 @@ def _decoded(text: str, place: str, column: str) -> Any:
 
 def _tell(seen: Counter[str], answered: bool, source: Source, options: ReaderOptions) -> None:
     drawings, unknown = seen["drawings"], seen["not logged in"]
-    if drawings and not answered:
-        raise DataError(f"{source.name}: {count(drawings, 'drawing')} and no answers; spagree compares classes")
     if drawings:
-        message = f"{count(drawings, 'drawing')} ignored: spagree compares classes"
-        options.cautions.append(Caution("regions_left_aside", message))
+        refusal = f"{count(drawings, 'drawing')} and no answers; spagree compares classes"
+        tell_regions(source, options, count(drawings, "drawing"), "" if answered else refusal)
     if unknown:
         classifications = count(unknown, "classification", "classifications")
         message = f"{classifications} by people who were not logged in: each internet address counts as one annotator"
