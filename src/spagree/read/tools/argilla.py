@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from spagree.errors import DataError, count
@@ -55,16 +55,16 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 f"{place}: one annotation per record, not one per annotator, so agreement cannot be measured; "
                 "export a feedback dataset, whose records keep all responses"
             )
-        item, text = _item(record, number, options), _text(place, record, options)
-        if isinstance(record.get("responses"), dict):
-            is_unsure = True
-            record_responses: Sequence[Response] = list(_nested(place, number, record, item))
-        else:
-            record_responses = (*_flat(place, number, record, item), *_lists(place, number, record, item))
-        for response in record_responses:
-            seen["spans" if SPANS in response.answers.values() else "classes"] += 1
-            if SPANS not in response.answers.values():
-                yield response._replace(text=text, fields=record)
+        item = first(record, (options.item,) if options.item else ("id", "external_id")) or str(number)
+        shown_fields = record["fields"] if isinstance(record.get("fields"), dict) else record  # nested or flat
+        text = item_text(shown_fields, options, place, "text", "prompt", "question")
+        is_unsure = is_unsure or isinstance(record.get("responses"), dict)
+        for question, user, given, status in _answers(place, record):
+            value = _value(given)
+            seen["spans" if value == SPANS else "classes"] += 1
+            if value != SPANS:
+                answers = {question: value}
+                yield Response(item, known(user), answers, status=as_text(status), row=number, text=text, fields=record)
     if seen["spans"]:
         ignored = count(seen["spans"], "response with spans", "responses with spans")
         refusal = (
@@ -93,26 +93,14 @@ def _value(value: Any) -> Value:
     return answer(value)
 
 
-def _item(record: Record, number: int, options: ReaderOptions) -> str:
-    names = (options.item,) if options.item else ("id", "external_id")
-    return first(record, names) or str(number)
-
-
-def _text(place: str, record: Record, options: ReaderOptions) -> str | None:
-    """A field of the record; nested records keep fields in an object."""
-    fields = record.get("fields")
-    return item_text(fields if isinstance(fields, dict) else record, options, place, "text", "prompt", "question")
-
-
-def _nested(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
-    for question, values in part(record, "responses", dict, place).items():
-        for response in entries(values, f"{place}: responses to {shown(question)}"):
-            yield Response(item, known(response.get("user_id")), {question: _value(response.get("value"))}, row=number)
-
-
-def _flat(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
-    """Three parallel lists per question; null if nobody answered."""
-    for key in record:
+def _answers(place: str, record: Record) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Question, user, value and status of each response, in any of the three forms."""
+    if isinstance(record.get("responses"), dict):
+        for question, values in record["responses"].items():
+            for response in entries(values, f"{place}: responses to {shown(question)}"):
+                yield question, response.get("user_id"), response.get("value"), ""
+        return
+    for key in record:  # three parallel lists per question; null if nobody answered
         if not key.endswith(USERS):
             continue
         question = key.removesuffix(USERS)
@@ -122,17 +110,10 @@ def _flat(place: str, number: int, record: Record, item: str) -> Iterator[Respon
             sizes = f"{len(values)} responses, {len(users)} users, {len(statuses)} statuses"
             raise DataError(f"{place}: {shown(question)}: lists of different lengths ({sizes}); export it again")
         for value, user, status in zip(values, users, statuses or [""] * len(users), strict=True):
-            yield Response(item, known(user), {question: _value(value)}, status=as_text(status), row=number)
-
-
-def _lists(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
-    """Version 1: each question is a column with a list of responses."""
-    for question, value in record.items():
-        if not _is_v1(value):
-            continue
-        for response in entries(value, f"{place}: {shown(question)}"):
-            who, answers = known(response.get("user_id")), {question: _value(response.get("value"))}
-            yield Response(item, who, answers, status=as_text(response.get("status")), row=number)
+            yield question, user, value, status
+    for question, value in record.items():  # version 1: each question is a column with a list of responses
+        for response in entries(value, f"{place}: {shown(question)}") if _is_v1(value) else ():
+            yield question, response.get("user_id"), response.get("value"), response.get("status")
 
 
 TOOL = Tool(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.paths import File, with_kind
-from spagree.read.tools.records import Record, answer, cell, file_records, item_text, known, one_or_more, opened, rows
+from spagree.read.tools.records import answer, cell, file_records, item_text, known, one_or_more, opened, rows
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 QUESTION = "label"
 TEXTS = ("text", "data", "filename")
@@ -72,7 +71,10 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     files = _files(source)
     for file in files:
         who = Path(file.name).stem
-        _refuse_relations(file)
+        if not file.name.endswith((".csv", ".txt")) and any(
+            record.keys() >= set(RELATIONS) for record in first_objects(file)
+        ):  # a project for spans and relations, even if nothing is marked yet
+            raise _no_classes(file.name)
         if len(files) == 1 and (who == MERGED or source.shape != ARCHIVE):
             raise DataError(
                 f"{file.name}: the labels of one member, or of all members merged, without their names, so agreement "
@@ -80,31 +82,17 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 "projects created without 'Share annotations across all users', or in doccano's database "
                 "(db.sqlite3), which can be read directly"
             )
-        read = _lines if file.name.endswith(".txt") else _records
-        yield from read(file, who, options)
-
-
-def _records(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
-    for place, number, record in file_records(file, options):
-        item, text = cell(record, options.item or "id", place), item_text(record, options, place, *TEXTS)
-        yield Response(item, who, {QUESTION: _labels(_classes(place, record))}, row=number, text=text, fields=record)
-
-
-def _classes(place: str, record: Record) -> Any:
-    """The labels that are not spans [start, end, label]."""
-    labels = record.get("label")
-    spans = [label for label in labels if isinstance(label, list | dict)] if isinstance(labels, list) else []
-    if spans or record.get("entities") or record.get("relations"):
-        raise _no_classes(place)
-    return labels
-
-
-def _refuse_relations(file: File) -> None:
-    """Refuse files of projects for spans and relations, even if nothing is marked yet."""
-    if not file.name.endswith((".csv", ".txt")) and any(
-        record.keys() >= set(RELATIONS) for record in first_objects(file)
-    ):
-        raise _no_classes(file.name)
+        if file.name.endswith(".txt"):
+            yield from _lines(file, who, options)
+            continue
+        for place, number, record in file_records(file, options):
+            labels = record.get("label")
+            spans = [label for label in labels if isinstance(label, list | dict)] if isinstance(labels, list) else []
+            if spans or record.get("entities") or record.get("relations"):
+                raise _no_classes(place)
+            item, text = cell(record, options.item or "id", place), item_text(record, options, place, *TEXTS)
+            value = one_or_more(labels.split("#")) if isinstance(labels, str) and labels else answer(labels)
+            yield Response(item, who, {QUESTION: value}, row=number, text=text, fields=record)
 
 
 def _no_classes(place: str) -> DataError:
@@ -112,11 +100,6 @@ def _no_classes(place: str) -> DataError:
         f"{place}: marks spans (sequence labelling), not classes: spagree compares classes; "
         "export a text classification project"
     )
-
-
-def _labels(value: Any) -> Value:
-    """A list; in CSV joined by #."""
-    return one_or_more(value.split("#")) if isinstance(value, str) and value else answer(value)
 
 
 def _lines(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
