@@ -13,32 +13,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from shlex import quote
-from typing import Any
 
 BEGIN, BETWEEN, END = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters: Unicode keeps them for use inside a program
+TEXTS = ("item", "annotator", "label", "time", "time_format", "text", "cluster", "by", "question", "model", "where")
+QUOTED = frozenset((*TEXTS, "exclude_annotator", "missing", "separator", "sheet", "query"))
+"""Options with texts of the user: quotes show where they begin and end."""
 ELSEWHERE = {"all_questions": "measure_all()", "force": "force=True"}  # what else options are in Python
 
 
 class _Options:
     """``opt.label`` is an option; ``opt.label("a")`` gives it a value, and ``opt.label(["a", "b"])`` several."""
 
-    def __getattr__(self, name: str) -> _Marked:
+    def __getattr__(self, name: str) -> Marked:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _Marked(f"{BEGIN}{name}{END}")
+        return Marked(f"{BEGIN}{name}{END}")
 
 
-class _Marked(str):
+class Marked(str):
     """An option, which may be given values."""
 
     __slots__ = ()
 
     def __call__(self, values: object) -> str:
+        """The option with a value, or with a list of them."""
         many = [values] if isinstance(values, str) or not isinstance(values, list | tuple) else values
         return f"{self[:-1]}{BETWEEN}{BETWEEN.join(str(value) for value in many)}{END}"
 
 
-opt: Any = _Options()
+opt = _Options()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,17 @@ class Option:
     values: tuple[str, ...] = ()
 
     def typed(self) -> str:
-        """As it is typed on the command line: words as they are, everything else quoted for the shell.
+        """As it is typed on the command line.
 
-        >>> print(Option("item", ("doc id", "it's")).typed(), Option("format", ("wide",)).typed())
-        --item 'doc id' --item 'it'"'"'s' --format wide
+        >>> print(Option("item", ("doc", "it's")).typed(), Option("format", ("wide",)).typed())
+        --item 'doc' --item 'it'"'"'s' --format wide
         """
         flag = f"--{self.name.replace('_', '-')}"
-        return " ".join(f"{flag} {quote(value)}" for value in self.values) if self.values else flag
+        return " ".join(f"{flag} {self._quoted(value)}" for value in self.values) if self.values else flag
+
+    def _quoted(self, value: str) -> str:
+        """For the shell; a text of the user also where that is not needed."""
+        return f"'{value}'" if self.name in QUOTED and "'" not in value else quote(value)
 
     def in_python(self) -> str:
         """As a keyword argument, or as it is typed where Python has none.
@@ -84,7 +91,7 @@ def typed(message: str) -> str:
     """A message for the command line.
 
     >>> typed(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
-    "name it with --label, or say --format wide --item 'doc id' --item no"
+    "name it with --label, or say --format wide --item 'doc id' --item 'no'"
     """
     return "".join(part if isinstance(part, str) else part.typed() for part in parts(message))
 

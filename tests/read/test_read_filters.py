@@ -178,4 +178,4 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     code, out, _ = run("score", path, "--where", "language=en", "--where", "batch=1", "--exclude-annotator", "ann")
     assert code == 0 and "only rows with language = en and batch = 1: 6 of 36" in " ".join(out.split())
     code, _, err = run("compare", path, path, "--where", "language=fr")
-    assert code == 3 and "--where language=fr" in err
+    assert code == 3 and "--where 'language=fr'" in err

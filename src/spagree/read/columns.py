@@ -12,6 +12,7 @@ from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, count
 from spagree.late import nw
+from spagree.messages import Marked, opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, is_missing
 from spagree.read.frames import collected
 from spagree.read.table import EXACT, SAMPLE_ROWS, Table, cell, listed, shown, wrong_cell
@@ -65,10 +66,10 @@ class Roles:
     guessed: frozenset[str]
 
 
-def find(columns: Sequence[str], name: str, option: str) -> int:
+def find(columns: Sequence[str], name: str, option: Marked) -> int:
     """The position of the column the user named: exact first, then ignoring case.
 
-    >>> find(["Item", "label"], "item", "--item")
+    >>> find(["Item", "label"], "item", opt.item)
     0
     """
     exact = [i for i, column in enumerate(columns) if column == name]
@@ -78,14 +79,14 @@ def find(columns: Sequence[str], name: str, option: str) -> int:
     if hits:
         names = ", ".join(f"{shown(columns[i])} (column {i + 1})" for i in hits)
         raise ColumnError(
-            f"{option} {shown(name)} fits {len(hits)} columns: {names}; rename one of them, or give the exact name"
+            f"{option(name)} fits {len(hits)} columns: {names}; rename one of them, or give the exact name"
         )
     import difflib
 
     folded = {column.casefold(): column for column in columns}
     near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
     hint = f"did you mean {shown(folded[near[0]])}? Columns" if near else "columns"
-    raise ColumnError(f"{option} {shown(name)}: there is no such column; {hint}: {listed(columns)}")
+    raise ColumnError(f"{option(name)}: there is no such column; {hint}: {listed(columns)}")
 
 
 def resolve(
@@ -100,11 +101,11 @@ def resolve(
     >>> dict(roles.positions), sorted(roles.guessed)
     ({'item': 0, 'annotator': 1, 'label': 2}, ['annotator', 'item', 'label'])
     """
-    chosen = {role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None}
+    chosen = {role: find(columns, name, getattr(opt, role)) for role in roles if (name := named.get(role)) is not None}
     for (role, position), (other, same) in combinations(chosen.items(), 2):
         if position == same:
             raise ColumnError(
-                f"column {shown(columns[position])} was given for --{role} and for --{other}; "
+                f"column {shown(columns[position])} was given for {getattr(opt, role)} and for {getattr(opt, other)}; "
                 f"each needs a separate column (columns: {listed(columns)})"
             )
     taken |= set(chosen.values())
@@ -113,7 +114,7 @@ def resolve(
     return Roles(resolved, frozenset(resolved.keys() - chosen.keys()))
 
 
-def several(columns: Sequence[str], names: Sequence[str], option: str = "--label") -> list[int]:
+def several(columns: Sequence[str], names: Sequence[str], option: Marked = opt.label) -> list[int]:
     """The positions of columns given as a list.
 
     >>> several(["id", "ann", "bob"], ["bob", "ann"])
@@ -136,8 +137,8 @@ def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | No
             return None
         if hits:
             matches = [columns[i] for i in hits]
-            both = f", or both: --item {shown(matches[0])} --item {shown(matches[1])}" if role == ITEM else ""
-            which = f"say which one, such as --{role} {shown(matches[0])}{both}"
+            both = f", or both: {opt.item(matches[:2])}" if role == ITEM else ""
+            which = f"say which one, such as {getattr(opt, role)(matches[0])}{both}"
             remedy = "rename one of them" if len(set(matches)) == 1 else which
             raise ColumnError(
                 f"{len(hits)} columns could be the {role}: {listed(matches)}; {remedy} (columns: {listed(columns)})"
@@ -555,7 +556,7 @@ def refuse_text_counts(frame: nw.LazyFrame[Any], table: Table, positions: Sequen
     wrong = [p for p in positions if not schema[cell(p)].is_numeric()]
     if wrong:
         names = [f"column {shown(table.columns[p])} holds {schema[cell(p)]}" for p in wrong]
-        raise DataError(f"{table.name}: counts must be whole numbers; name the class columns with --label", names)
+        raise DataError(f"{table.name}: counts must be whole numbers; name the class columns with {opt.label}", names)
 
 
 def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.option_names import spelled
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.columns import as_text
@@ -82,7 +83,7 @@ def _kept() -> tuple[str, tuple[Caution, ...]]:
     except OSError as error:  # or another process was faster, or the folder is not writable
         if not path.exists():
             raise FileError(
-                f"{path}: the key for pseudonyms cannot be stored ({error}); give one with --salt"
+                f"{path}: the key for pseudonyms cannot be stored ({error}); give one with {opt.salt}"
             ) from error
     message = (
         "a random key for the pseudonyms was made and stored in the file spagree/pseudonym-key of your configuration: "
@@ -109,7 +110,7 @@ def names_hidden(*, hide_files: bool) -> Iterator[None]:
         raise
     except SpagreeError as error:
         hidden = _unquoted(str(error), hide_files)
-        error.args = (spelled(f"{hidden} (names are hidden; leave --pseudonymise out to see them)"),)
+        error.args = (spelled(f"{hidden} (names are hidden; leave {opt.pseudonymise} out to see them)"),)
         if isinstance(error, DataError):
             error.problems = tuple(_unquoted(problem, hide_files) for problem in error.problems)
         raise error from None
@@ -167,8 +168,8 @@ def _hashed_by_spark(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
     kind = frame.collect_schema()[ANNOTATOR]
     if not (kind in (nw.String, nw.Boolean) or kind.is_integer()):
         raise UsageError(
-            f"--pseudonymise: the annotators are of type {kind}, which Spark writes as text differently, so "
-            "pseudonyms would differ from those of other sources; make them text, or use --engine duckdb"
+            f"{opt.pseudonymise}: the annotators are of type {kind}, which Spark writes as text differently, so "
+            f"pseudonyms would differ from those of other sources; make them text, or use {opt.engine('duckdb')}"
         )
     inside, outside = (sql.lit(pad) for pad in _pads(key))
     text = sql.encode(sql.col(ANNOTATOR).cast("string"), "UTF-8")
@@ -190,7 +191,7 @@ def _replaced(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
     except (NotImplementedError, AttributeError, ValueError) as error:
         engine = frame.implementation.value
         raise UsageError(
-            f"--pseudonymise: {engine} cannot replace names; use polars, pandas or Spark, or a file"
+            f"{opt.pseudonymise}: {engine} cannot replace names; use polars, pandas or Spark, or a file"
         ) from error
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spagree import plugins
 from spagree.errors import UsageError, unknown_name
+from spagree.messages import opt
 from spagree.options import TOOLS, Reading, declared, non_default
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
@@ -49,13 +50,13 @@ class Request(Reading):
     def roles(self, table: Table, roles: Sequence[str]) -> Roles:
         """The columns of these roles that were named, or that can be guessed."""
         further = [name for role in (ITEM, ANNOTATOR) for name in self.names(role)[1:]]
-        taken = frozenset(columns.several(table.columns, further, "--item"))
+        taken = frozenset(columns.several(table.columns, further, opt.item))
         return columns.resolve(table.columns, self.named(), roles, taken)
 
     def places(self, table: Table, first: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
         """All columns of each role, in the order in which they were named."""
         return {
-            role: (place, *columns.several(table.columns, self.names(role)[1:], f"--{role}"))
+            role: (place, *columns.several(table.columns, self.names(role)[1:], getattr(opt, role)))
             for role, place in first.items()
         }
 
@@ -91,7 +92,9 @@ class Request(Reading):
         if self.label is None:
             return False
         if self.format == tool:
-            raise UsageError(f"--label does not apply to exports of {tool}; choose the question with --question")
+            raise UsageError(
+                f"{opt.label} does not apply to exports of {tool}; choose the question with {opt.question}"
+            )
         return True
 
     def refuse_unknown(self) -> None:
@@ -104,33 +107,33 @@ class Request(Reading):
         if self.engine is not None and self.engine not in ENGINES:
             raise unknown_name("engine", str(self.engine), ENGINES)
         if self.spark_master is not None and self.engine != SPARK:
-            raise UsageError(f"--spark-master {self.spark_master} only works with --engine spark; give both")
+            raise UsageError(f"{opt.spark_master(self.spark_master)} only works with {opt.engine('spark')}; give both")
         for name, known in POLICIES.items():
             if getattr(self, name) not in known:
-                raise unknown_name(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
+                raise unknown_name(f"value of {getattr(opt, name)}", str(getattr(self, name)), known)
 
     def refuse_for_tables(self, source: str) -> None:
         """Refuse options for exports of tools, and for files where a query reads a database."""
         is_tool = self.format not in ("auto", *LAYOUTS)
         file_options = {
-            "encoding": self.encoding is not None,
-            "sheet": self.sheet is not None,
-            "no-header": not self.header,
-            "engine": self.engine is not None,
-            f"format {self.format}": is_tool,
+            opt.encoding: self.encoding is not None,
+            opt.sheet: self.sheet is not None,
+            opt.no_header: not self.header,
+            opt.engine: self.engine is not None,
+            opt.format(self.format): is_tool,
         }
         for option, is_given in file_options.items():
             if is_given and self.query is not None:
-                raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
+                raise UsageError(f"{option} is for files, and {opt.query} reads a table of a database; leave one out")
         options = declared(Reading)
         for name in non_default(self):
             if options[name].group == TOOLS:
                 raise UsageError(
-                    f"--{name.replace('_', '-')} is for exports of annotation tools, and {source} is a plain table; "
-                    "leave it out, or name the tool with --format"
+                    f"{getattr(opt, name)} is for exports of annotation tools, and {source} is a plain table; "
+                    f"leave it out, or name the tool with {opt.format}"
                 )
         if is_tool:
-            raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
+            raise UsageError(f"{opt.format(self.format)} reads files of that tool, with a header; leave it out")
 
     def reader_options(self, scratch: Path) -> ReaderOptions:
         """The options that a tool's reader needs."""
@@ -139,7 +142,7 @@ class Request(Reading):
         for role in (ITEM, ANNOTATOR):
             if len(names := self.names(role)) > 1:
                 raise UsageError(
-                    f"--{role} {' '.join(names)}: several columns make one {role} in tables; name one here"
+                    f"{getattr(opt, role)(list(names))}: several columns make one {role} in tables; name one here"
                 )
         named = self.named()
         return ReaderOptions(

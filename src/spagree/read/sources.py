@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
+from spagree.messages import opt
 from spagree.read import layouts, where
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, text_of
 from spagree.read.databases import addresses
@@ -183,7 +184,7 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
         opened = origin.opened if origin is not None else None
         return file_table(files or paths.gather(_paths(source), scratch), request, scratch, opened)
     if request.engine is not None:
-        raise UsageError(f"--engine {request.engine} is for files; a data frame is counted by its own engine")
+        raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
     from spagree.read import frames, triples
 
     source = triples.as_matrix(source, request)
@@ -232,7 +233,7 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path, first:
     for file in gathered:
         if file.kind == "orc":
             raise FileError(
-                f"{file.name}: only Spark reads ORC files; use --engine spark, or save the table as Parquet"
+                f"{file.name}: only Spark reads ORC files; use {opt.engine('spark')}, or save the table as Parquet"
             )
     kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
     if len(kinds) > 1:
@@ -241,7 +242,7 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path, first:
     # duckdb reads files other than Arrow, unless the user names another engine.
     reads = {None: ("parquet", "arrow", "text"), POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
     if kind not in reads[request.engine]:
-        raise UsageError(f"--engine {request.engine} does not read {name} ({kind}); leave it out, or use Parquet")
+        raise UsageError(f"{opt.engine(request.engine)} does not read {name} ({kind}); leave it out, or use Parquet")
     if kind == "arrow" or request.engine == POLARS:
         from spagree.read import frames
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from spagree import progress
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.messages import opt
 from spagree.read.databases import addresses
 from spagree.read.files import duckdb, paths
 from spagree.read.files.paths import File
@@ -103,13 +104,13 @@ def session(master: str | None = None) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MissingExtraError("spark", "--engine spark") from None
+        raise MissingExtraError("spark", f"{opt.engine('spark')}") from None
     running = SparkSession.getActiveSession()
     if running is None:
         running = _started(SparkSession.builder.appName("spagree"), master)
     if master is not None and (other := _master(running, master)) != master:  # the work would run in the wrong place
         raise UsageError(
-            f"--spark-master {master}: a Spark session on {other} is running; leave it out to use that session, or "
+            f"{opt.spark_master(master)}: a Spark session on {other} is running; leave it out to use that session, or "
             "stop it first (under spark-submit: --master)"
         )
     progress.watch(lambda: _share(running))
@@ -136,7 +137,7 @@ def _started(builder: Any, master: str | None) -> Any:
             return builder.getOrCreate()  # spark-submit, or another thread, has started Java and knows the master
         return _started_here(builder, master or "local[*]")
     except (PySparkException, Py4JError, OSError) as error:
-        where = f"--spark-master {master}" if master else "Spark"
+        where = f"{opt.spark_master(master)}" if master else "Spark"
         raise FileError(f"{where}: cannot be started ({reason(error)}); check the address") from error
 
 
@@ -282,12 +283,18 @@ def named(source: Any) -> str:
     'votes.parquet'
     """
     if hasattr(type(source), "read"):
-        raise UsageError("--engine spark reads files, and this is a stream; write it to a file, or leave --engine out")
+        raise UsageError(
+            f"{opt.engine('spark')} reads files, and this is a stream; write it to a file, or leave {opt.engine} out"
+        )
     text = os.fsdecode(source)
     if text == "-":
-        raise UsageError("--engine spark does not read standard input (-); name files, or leave --engine out")
+        raise UsageError(
+            f"{opt.engine('spark')} does not read standard input (-); name files, or leave {opt.engine} out"
+        )
     if addresses.is_server(text) or text.startswith(addresses.SQLITE):
-        raise UsageError(f"{addresses.public(text)}: --engine spark reads files, not databases; leave --engine out")
+        raise UsageError(
+            f"{addresses.public(text)}: {opt.engine('spark')} reads files, not databases; leave {opt.engine} out"
+        )
     if Path(text.rstrip("/*")).suffix.lower() in OTHERS and not Path(text).is_dir():
         raise _neither(text)
     return text
@@ -295,8 +302,8 @@ def named(source: Any) -> str:
 
 def _neither(name: str) -> UsageError:
     return UsageError(
-        f"--engine spark reads Parquet or ORC files, and {addresses.public(name)} is neither; leave --engine out, "
-        "convert it, or pass a Spark DataFrame to spagree.measure()"
+        f"{opt.engine('spark')} reads Parquet or ORC files, and {addresses.public(name)} is neither; "
+        f"leave {opt.engine} out, convert it, or pass a Spark DataFrame to spagree.measure()"
     )
 
 
@@ -339,7 +346,7 @@ def _local(names: Sequence[str]) -> Listing:
         gathered = paths.gather(every, Path(scratch))
     for file in gathered:
         if file.is_temporary:  # Spark could not find it
-            raise UsageError(f"{file.name}: Spark reads files where they are; decompress it, or leave --engine out")
+            raise UsageError(f"{file.name}: Spark reads files where they are; decompress it, or leave {opt.engine} out")
         if file.path.name.startswith(HIDDEN) or file.path.name.endswith("._COPYING_"):
             raise _hidden(file.name)
     root = _root(folders, names, every)
@@ -377,7 +384,7 @@ def _root(folders: Sequence[str], names: Sequence[str], every: Sequence[str]) ->
 
 
 def _hidden(name: str) -> FileError:
-    return FileError(f"{name}: Spark skips names that start with _ or . ; rename it, or leave --engine out")
+    return FileError(f"{name}: Spark skips names that start with _ or . ; rename it, or leave {opt.engine} out")
 
 
 def _kind(file: File) -> str:

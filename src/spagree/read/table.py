@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.annotations import FewRows, Stamp
 from spagree.understood import Caution
 
@@ -51,7 +52,8 @@ class Table:
 
     def options(self, role: str, positions: Iterable[int]) -> str:
         """The options that name these columns for a role."""
-        return " ".join(f"--{role} {shown(self.columns[p])}" for p in positions)
+        names = [self.columns[p] for p in positions]
+        return getattr(opt, role)(names) if names else ""
 
     def different(self, positions: Sequence[int]) -> int:
         """How many combinations of values these columns have in the first rows; cells of JSON may be lists."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
 from spagree.read.request import Request
@@ -175,9 +176,9 @@ def matrix_table(matrix: Any, request: Request) -> Table:
 
     if request.format == "auto":
         raise UsageError(
-            "a numpy matrix may hold counts or labels; say which: --format counts (items × classes), --format wide "
-            "(labels, items × annotators) or --format transposed (labels, annotators × items); rows of item, annotator "
-            "and label: array.tolist()"
+            f"a numpy matrix may hold counts or labels; say which: {opt.format('counts')} (items × classes), "
+            f"{opt.format('wide')} (labels, items × annotators) or {opt.format('transposed')} (labels, annotators × "
+            "items); rows of item, annotator and label: array.tolist()"
         )
     holds_counts, labels = request.format == "counts", request.names(LABEL)
     if matrix.ndim != MATRIX_DIMENSIONS:

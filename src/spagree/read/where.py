@@ -8,6 +8,7 @@ from typing import Any
 
 from spagree.errors import DataError, UsageError
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, Annotations, text_of
 from spagree.read.frames import collected
@@ -42,7 +43,7 @@ def written(text: str) -> Condition:
     """The condition COLUMN=VALUE or COLUMN!=VALUE."""
     column, sign, value = text.partition("=")
     if not sign:
-        raise UsageError(f"--where {text}: write a column and its value as COLUMN=VALUE, or COLUMN!=VALUE")
+        raise UsageError(f"{opt.where(text)}: write a column and its value as COLUMN=VALUE, or COLUMN!=VALUE")
     return Condition(column.removesuffix("!"), value, is_equal=not column.endswith("!"))
 
 
@@ -51,7 +52,7 @@ MOST_SHOWN = 10
 
 def with_values(table: Table, conditions: Sequence[Condition], rules: list[str]) -> Table:
     """Only the rows that fulfil the conditions; a sentence on how many remain is added to ``rules``."""
-    wanted = [(columns.find(table.columns, condition.column, "--where"), condition) for condition in conditions]
+    wanted = [(columns.find(table.columns, condition.column, opt.where), condition) for condition in conditions]
     needed = [position for position, _ in wanted]
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
@@ -62,7 +63,7 @@ def with_values(table: Table, conditions: Sequence[Condition], rules: list[str])
             kept = frame.filter(_fulfils(text, condition, frame.collect_schema()[cell(position)] == nw.Boolean))
             if not size(kept):
                 column, values = table.columns[position], listed(distinct(frame, cell(position)), MOST_SHOWN)
-                raise DataError(f"--where {condition}: no row matches; column {shown(column)} holds {values}")
+                raise DataError(f"{opt.where(condition)}: no row matches; column {shown(column)} holds {values}")
             frame = kept
         words = [replace(condition, column=table.columns[position]).in_words() for position, condition in wanted]
         rules.append(f"only rows with {' and '.join(words)}: {size(frame):,} of {before:,}")
@@ -94,14 +95,14 @@ def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> 
 
     excluded = [names] if isinstance(names, str) else list(names)
     if not annotations.has_annotators:
-        raise UsageError("--exclude-annotator: the annotators are unknown; name their column with --annotator")
+        raise UsageError(f"{opt.exclude_annotator}: the annotators are unknown; name their column with {opt.annotator}")
     who = nw.col(ANNOTATOR).cast(nw.String)
     for name in excluded:
         if not size(annotations.frame.filter(who == name)):
             annotators = distinct(annotations.frame, ANNOTATOR)
             near = difflib.get_close_matches(name, annotators, n=1)
             hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(annotators[:MOST_SHOWN])}"
-            raise UsageError(f"--exclude-annotator {shown(name)}: nobody has this name; {hint}")
+            raise UsageError(f"{opt.exclude_annotator(name)}: nobody has this name; {hint}")
     lost = size(annotations.frame.filter(who.is_in(excluded)))
     kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~who.is_in(excluded))
     return replace(annotations, rows=kept, left_out={**annotations.left_out, "excluded": lost})

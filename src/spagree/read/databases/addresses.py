@@ -12,10 +12,11 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from spagree.errors import UsageError
+from spagree.messages import opt
 from spagree.read.table import listed
 
 SHOWN_TABLES = 20
-EXAMPLE = "--query 'SELECT item, annotator, label FROM …'"
+EXAMPLE = opt.query("SELECT item, annotator, label FROM …")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Query:
 def refused(name: str, reason: str) -> UsageError:
     """The error for a statement the database does not accept."""
     return UsageError(
-        f"{name}: the query was refused ({reason}); --query takes one SELECT, WITH or VALUES that only reads"
+        f"{name}: the query was refused ({reason}); {opt.query} takes one SELECT, WITH or VALUES that only reads"
     )
 
 

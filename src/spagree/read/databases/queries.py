@@ -9,6 +9,7 @@ from typing import Any
 
 from spagree.errors import DataError, FileError, UsageError
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.databases import addresses, postgres, sqlite
 from spagree.read.databases.addresses import Query
 from spagree.read.files import duckdb as store
@@ -52,7 +53,7 @@ def _address(source: Any) -> str:
     """The one database the user named."""
     sources = source if isinstance(source, (list, tuple)) else [source]
     if len(sources) != 1 or not isinstance(sources[0], (str, bytes, os.PathLike)):
-        raise UsageError("--query reads one database: give it one address (postgresql://…) or one SQLite file")
+        raise UsageError(f"{opt.query} reads one database: give it one address (postgresql://…) or one SQLite file")
     return os.fsdecode(sources[0])
 
 
@@ -68,7 +69,7 @@ def _file(address: str) -> str:
         )
     if not sqlite.is_database(path):
         raise UsageError(
-            f"{addresses.public(address)}: --query is for SQLite and PostgreSQL databases, and this file is none; "
+            f"{addresses.public(address)}: {opt.query} is for SQLite and PostgreSQL databases, and this file is none; "
             "leave it out"
         )
     return str(path)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
+from spagree.messages import opt
 from spagree.read.annotations import ITEM, LABEL, MOST_COMPARED, CodedRows, code_values
 from spagree.read.files.paths import SMALL, File, explained, head, new_file
 from spagree.read.table import SAMPLE_ROWS, listed, shown
@@ -211,7 +212,7 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
             while block := source.read(BLOCK):
                 target.write(block)
     except UnicodeError as error:
-        raise DataError(f"{file.name}: is not {wanted} ({error}); name the right one with --encoding") from error
+        raise DataError(f"{file.name}: is not {wanted} ({error}); name the right one with {opt.encoding}") from error
     return file.copied(path)
 
 
@@ -236,7 +237,7 @@ def refuse_bad_bytes(file: File) -> None:
 def _not_utf8(file: File, line: int, position: int, byte: int) -> DataError:
     return DataError(
         f"{file.name}:{line}: not UTF-8: byte 0x{byte:02x} at position {position + 1:,} of the file; "
-        "name the encoding, for instance --encoding latin-1 (or cp1252)"
+        f"name the encoding, for instance {opt.encoding('latin-1')} (or cp1252)"
     )
 
 
@@ -285,7 +286,7 @@ def _nul_bytes(file: File) -> DataError:
         line += block.count(b"\n") if b"\0" not in block else 0
     return DataError(
         f"{file.name}: NUL bytes in {count(total, 'line')}: not a text file, a damaged one, or UTF-16 "
-        "(then: --encoding utf-16); export it again as UTF-8",
+        f"(then: {opt.encoding('utf-16')}); export it again as UTF-8",
         problems,
         total,
     )

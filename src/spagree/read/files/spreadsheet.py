@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, UsageError, count
+from spagree.messages import opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL
 from spagree.read.columns import plain_name
@@ -36,16 +37,16 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     sheets = _sheets(file)
     chosen = sheets[0] if sheet is None else sheet
     if chosen not in sheets:
-        raise UsageError(f"--sheet {shown(chosen)}: {file.name} has no such sheet; it has {listed(sheets)}")
+        raise UsageError(f"{opt.sheet(chosen)}: {file.name} has no such sheet; it has {listed(sheets)}")
     others = [name for name in sheets if name != chosen]
     hidden = _hidden(file)
     rows = [row for row in _rows(file, chosen) if any(row)]
     if len(rows) <= header:
-        remedy = f"choose another with --sheet: {listed(sheets)}" if others else "check the file"
+        remedy = f"choose another with {opt.sheet}: {listed(sheets)}" if others else "check the file"
         raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {remedy}")
     message = (
-        f"{file.name}: sheet {shown(chosen)} was read; --sheet NAME reads another: {listed(others)}; if each sheet is "
-        "one annotator: --format per-annotator"
+        f"{file.name}: sheet {shown(chosen)} was read; {opt.sheet} NAME reads another: {listed(others)}; "
+        f"if each sheet is one annotator: {opt.format('per-annotator')}"
     )
     return TextFile(
         file.copied(delimited_copy(rows, scratch)),

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
 from spagree.read.columns import OFF, ON, Column, columns_at
@@ -97,7 +98,7 @@ def transposed(table: Table, request: Request) -> Layout:
     """One row per annotator, one column per item, as forms and surveys write it."""
     for role in request.also():
         if role != GROUP:
-            raise UsageError(f"--{role} does not apply here: every column is one item; leave it out")
+            raise UsageError(f"{getattr(opt, role)} does not apply here: every column is one item; leave it out")
     sizes = Counter(name.casefold() for name in table.columns if name)
     twice = {name for name, size in sizes.items() if size > 1}  # forms often ask the same question about each item
     names = tuple(f"{n} (column {i})" if n.casefold() in twice else n for i, n in enumerate(table.columns, 1))
@@ -159,16 +160,16 @@ def _broad(table: Table, request: Request, key: str, what: str) -> _Broad:
     """Which columns identify a row, and which hold annotators, items or classes."""
     _refuse_meaningless(request, key, what)
     chosen = columns.several(table.columns, request.names(LABEL))
-    beside = {role: columns.find(table.columns, request.named()[role], f"--{role}") for role in request.also()}
+    beside = {role: columns.find(table.columns, request.named()[role], getattr(opt, role)) for role in request.also()}
     first = _key(table, request, key, frozenset(beside.values()))
     if first is not None and first in chosen:
         if request.names(key):
             name = shown(request.names(key)[0])
-            raise ColumnError(f"column {name} was given for --{key} and for --label; name it once")
+            raise ColumnError(f"column {name} was given for {getattr(opt, key)} and for {opt.label}; name it once")
         first = None
     keys = () if first is None else request.places(table, {key: first})[key]
     if not keys and not table.is_ordered:
-        raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
+        raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with {getattr(opt, key)}")
     link = columns.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
     beside |= {} if link is None else {LINK: link}
     free = [p for p in range(len(table.columns)) if p not in (*keys, *beside.values())]
@@ -188,7 +189,7 @@ def _refuse_meaningless(request: Request, key: str, what: str) -> None:
     for role in (ANNOTATOR if key == ITEM else ITEM, TIME, "question"):
         if role in named:
             raise UsageError(
-                f"--{role} {shown(named[role])} does not apply here: every column is one {what}; leave it out"
+                f"{getattr(opt, role)(named[role])} does not apply here: every column is one {what}; leave it out"
             )
 
 
@@ -266,7 +267,7 @@ def _aside(table: Table, aside: Mapping[int, str], what: str) -> Iterator[Cautio
         yield Caution(
             "columns_aside",
             f"columns that do not look like one {what} each were ignored: {named}. If they are, name every "
-            f"{what} column with --label",
+            f"{what} column with {opt.label}",
         )
 
 
@@ -279,11 +280,11 @@ def _refuse_hidden_keys(table: Table, sampled: dict[int, Column], key: str, what
         if key == ITEM and column.is_people:
             raise ColumnError(
                 f"{table.name}: column {name} looks like people, one in each row; if the other columns are items: "
-                f"--format transposed --annotator {name}"
+                f"{opt.format('transposed')} {opt.annotator(column.name)}"
             )
         raise ColumnError(
             f"{table.name}: column {name} has a different value in each row, so it looks like the {key} and "
-            f"not like one {what}; use --{key} {name}, or name the {what} columns with --label"
+            f"not like one {what}; use {getattr(opt, key)(column.name)}, or name the {what} columns with {opt.label}"
         )
 
 
@@ -296,7 +297,7 @@ def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
     if table.is_text and len(names) > 1 and not is_counting and set(names) <= values:
         raise ColumnError(
             f"{table.name}: the first line holds what the lines below hold ({listed(names, 5)}), so it looks like data "
-            "and not like a header; use --no-header, or name the columns with --label"
+            f"and not like a header; use {opt.no_header}, or name the columns with {opt.label}"
         )
 
 
@@ -309,7 +310,7 @@ def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]
         yield Caution(
             "looks_like_header",
             f"the first line ({listed(first, 4)}) holds nothing that occurs below: if it is a header, leave out "
-            "--no-header",
+            f"{opt.no_header}",
         )
 
 
@@ -322,7 +323,8 @@ def _looks_like_counts(sampled: Sequence[Column]) -> Iterator[Caution]:
     if len(sums) == 1 and len(rows) > 1:
         yield Caution(
             "looks_like_counts",
-            f"every row adds up to {sums.pop()}: if columns are classes and cells are counts, use --format counts",
+            f"every row adds up to {sums.pop()}: if columns are classes and cells are counts, "
+            f"use {opt.format('counts')}",
         )
 
 
@@ -336,7 +338,7 @@ def _looks_like_no_counts(sampled: Sequence[Column]) -> Iterator[Caution]:
         yield Caution(
             "looks_like_labels",
             "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
-            "ratings, use --format wide",
+            f"ratings, use {opt.format('wide')}",
         )
     steps = (n for n in range(2, MOST_STEPS + 1) if numbers <= {round(100 * k / n) for k in range(n + 1)})
     size = next(steps, None)
@@ -354,11 +356,11 @@ def _looks_transposed(broad: _Broad, request: Request) -> Iterator[Caution]:
     people = any(column.is_people for column in columns_at(broad.table, broad.keys).values())
     if request.names(LABEL) or not (people or (len(names) > 1 and all(named_like(name, ITEM_WORDS) for name in names))):
         return
-    annotator = f" --annotator {shown(broad.table.columns[broad.keys[0]])}" if broad.keys else ""
+    annotator = f" {opt.annotator(broad.table.columns[broad.keys[0]])}" if broad.keys else ""
     reason = "people in rows" if people else f"columns named like items ({listed(names, 3)})"
     yield Caution(
         "looks_transposed",
-        f"{reason}: if each row is an annotator and each column an item, use --format transposed{annotator}",
+        f"{reason}: if each row is an annotator and each column an item, use {opt.format('transposed')}{annotator}",
     )
 
 
@@ -370,19 +372,21 @@ def one_hot(table: Table, request: Request) -> Layout:
     """The classes set in a row are its label; several of them form a set."""
     for option, name in (("question", request.question), ("time", request.time)):
         if name is not None:
-            raise UsageError(f"--{option} {shown(name)} is not supported for one-hot tables; leave it out")
+            raise UsageError(f"{getattr(opt, option)(name)} is not supported for one-hot tables; leave it out")
     chosen = columns.several(table.columns, request.names(LABEL))
     roles = columns.resolve(table.columns, request.named(), (ITEM, ANNOTATOR, *request.also()), frozenset(chosen))
     if ITEM not in roles.positions:
-        raise ColumnError(f"{table.name}: no column looks like the item; name it with --item ({listed(table.columns)})")
+        raise ColumnError(
+            f"{table.name}: no column looks like the item; name it with {opt.item} ({listed(table.columns)})"
+        )
     places = request.places(table, roles.positions)
     refuse_few_items(table, places, roles.guessed, None)
     free = table.free(places)
     classes = chosen or [p for p, column in columns_at(table, free).items() if column.is_switch]
     if len(classes) < FEWEST_SWITCHES:
         raise ColumnError(
-            f"{table.name}: fewer than two columns hold 0 and 1; name the class columns with --label, "
-            f"or choose another --format (columns: {listed(table.columns)})"
+            f"{table.name}: fewer than two columns hold 0 and 1; name the class columns with {opt.label}, "
+            f"or choose another {opt.format} (columns: {listed(table.columns)})"
         )
     needed = [p for positions in (*places.values(), classes) for p in positions]
     frame = table.load(list(dict.fromkeys(needed)))

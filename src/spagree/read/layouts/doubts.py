@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from spagree.errors import ColumnError, DataError
+from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.read.columns import (
     COMMON_NAMES,
@@ -118,7 +119,7 @@ def refuse_item_text(table: Table, places: Mapping[str, Sequence[int]]) -> None:
         where = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
         raise ColumnError(
             f"{table.name}: column {shown(table.columns[label[0]])} has a different value {where}, so it does "
-            f"not look like the label; name the column of the label with --label (columns: "
+            f"not look like the label; name the column of the label with {opt.label} (columns: "
             f"{listed(table.columns)})"
         )
 
@@ -133,7 +134,7 @@ def refuse_side_by_side(table: Table, places: Mapping[str, Sequence[int]]) -> No
         return
     raise ColumnError(
         f"{table.name}: one row per item, and several columns of labels "
-        f"({listed([column.name for column in columns.values()])}); to compare them: --format wide "
+        f"({listed([column.name for column in columns.values()])}); to compare them: {opt.format('wide')} "
         f"{table.options(ITEM, items)} {table.options(LABEL, columns)}; to know who gave which label, write one row "
         "per label"
     )
@@ -160,8 +161,8 @@ def caution_other_label(table: Table, places: Mapping[str, Sequence[int]]) -> It
     free = [p for p in table.free(places) if not BESIDE & set(words_of(table.columns[p]))]
     others = [p for p in free if not follows(table, item, p) and not follows(table, person, p)]
     for position in may_be_labels(columns_at(table, others), others)[:1]:
-        other = shown(table.columns[position])
-        yield Caution("other_label", f"{doubt}; if column {other} holds the labels, use --label {other}")
+        other = table.columns[position]
+        yield Caution("other_label", f"{doubt}; if column {shown(other)} holds the labels, use {opt.label(other)}")
 
 
 def _doubt(table: Table, item: int, person: int, label: int) -> str:
@@ -231,7 +232,7 @@ def _decisions(table: Table, varying: Mapping[int, Collection[str]]) -> Iterator
         marked = sorted(v for v in values if any(word.startswith(DECIDED) for word in words_of(v)))
         if marked and len(marked) < len(values):
             name = table.columns[position]
-            options = " ".join(f"--where {shown(str(Condition(name, value, is_equal=False)))}" for value in marked)
+            options = " ".join(f"{opt.where(str(Condition(name, value, is_equal=False)))}" for value in marked)
             yield Caution(
                 "decisions",
                 f"column {shown(name)} says that some annotations are later decisions ({shown(marked[0])}), and they "
@@ -246,7 +247,7 @@ def _rounds(table: Table, varying: Mapping[int, Collection[str]]) -> Iterator[Ca
         yield Caution(
             "mixed_rounds",
             f"column {shown(name)} has several values on one item, so annotations of one are compared with those of "
-            f"another; to measure one of them: --where {shown(str(Condition(name, first)))}",
+            f"another; to measure one of them: {opt.where(str(Condition(name, first)))}",
         )
 
 
@@ -306,11 +307,11 @@ def _parts(table: Table, places: Mapping[str, Sequence[int]], varying: Sequence[
         if len(table.sample) >= AGAIN * parts and parts > table.different([*items, *more]):
             more.append(position)
     if more:
-        names = [shown(table.columns[p]) for p in (*items, *more)]
+        names = [table.columns[p] for p in (*items, *more)]
         yield Caution(
             "item_parts",
-            f"column {names[len(items)]} has several values on one item ({names[0]}), whose annotations are compared "
-            f"with each other; if both identify an item: {' '.join(f'--item {name}' for name in names)}",
+            f"column {shown(names[len(items)])} has several values on one item ({shown(names[0])}), "
+            f"whose annotations are compared with each other; if both identify an item: {opt.item(names)}",
         )
 
 
@@ -396,7 +397,7 @@ def _without(column: Column, marked: Collection[str]) -> str:
     conditions = [Condition(column.name, value) for value in others]
     if len(conditions) > 1:
         conditions = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
-    return " ".join(f"--where {shown(str(condition))}" for condition in conditions)
+    return " ".join(f"{opt.where(str(condition))}" for condition in conditions)
 
 
 FEWEST_OTHERS = 2
@@ -422,11 +423,11 @@ def _consensus(columns: Sequence[Column]) -> Iterator[Caution]:
     apart = [sum(_is_apart(row, place) for row in rows) for place in range(len(columns))]
     followers = [column for column, times in zip(columns, apart, strict=True) if not times]
     if len(followers) == 1 and sorted(apart)[1] >= FEWEST_APART and _is_filled(followers[0], rows):
-        name = shown(followers[0].name)
+        name = followers[0].name
         yield Caution(
             "looks_like_consensus",
-            f"column {name} has the label of most other annotators wherever they have one: if it was decided from "
-            f"theirs, leave it out: --exclude-annotator {name}",
+            f"column {shown(name)} has the label of most other annotators wherever they have one: "
+            f"if it was decided from theirs, leave it out: {opt.exclude_annotator(name)}",
         )
 
 
@@ -455,7 +456,7 @@ def _copies(columns: Sequence[Column]) -> Iterator[Caution]:
             yield Caution(
                 "looks_copied",
                 f"columns {shown(one)} and {shown(two)} hold the same label in every row: if one is a copy, leave it "
-                f"out: --exclude-annotator {shown(two)}",
+                f"out: {opt.exclude_annotator(two)}",
             )
 
 
@@ -474,7 +475,7 @@ def _unassigned(columns: Sequence[Column]) -> Iterator[Caution]:
             yield Caution(
                 "looks_unassigned",
                 f"every row holds {shown(value)} exactly {'once' if times == 1 else f'{times} times'}, as if it stood "
-                f"for annotators who were not asked: if it does, use --missing {shown(value)}",
+                f"for annotators who were not asked: if it does, use {opt.missing(value)}",
             )
 
 
@@ -579,7 +580,7 @@ def summaries(table: Table, keys: Sequence[int], columns: Collection[Column], *,
         figures = named[-1:]
     if figures:
         conditions = [Condition(table.columns[p], name, is_equal=False) for p in keys for name in figures]
-        options = " ".join(f"--where {shown(str(condition))}" for condition in conditions) if len(keys) == 1 else ""
+        options = " ".join(f"{opt.where(str(condition))}" for condition in conditions) if len(keys) == 1 else ""
         yield Caution(
             "summary_rows",
             f"the last rows ({listed(figures, 4)}) look like figures computed from the rows above, and were counted as "

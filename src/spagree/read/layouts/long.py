@@ -11,6 +11,7 @@ from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, count
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
 from spagree.read.columns import columns_at, link_column, plain_name, values_by_item, words
@@ -51,15 +52,15 @@ def seconds_from_text(
     if total and written is None and (order := _order_of_dates(relation, column)) is not None:
         first, seconds = order
         message = (
-            f"times in column {shown(column)} were read with the {first} first; if that is wrong, use --time-format"
+            f"times in column {shown(column)} were read with the {first} first; if that is wrong, use {opt.time_format}"
         )
         cautions = (Caution("time_format", message),)
     elif total:
         numbered = f', "{ROW}"' if ROW in relation.columns else ""
         examples = wrong.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
         wanted = "neither a number (unix seconds) nor an ISO 8601 date"
-        wanted = wanted if written is None else f"not in the format of --time-format {shown(written)}"
-        remedy = "give the format with --time-format, correct the cells, or name another column with --time"
+        wanted = wanted if written is None else f"not in the format of {opt.time_format(written)}"
+        remedy = f"give the format with {opt.time_format}, correct the cells, or name another column with {opt.time}"
         problems = [wrong_cell(source, column, value, row) for value, *row in examples]
         raise DataError(f"{count(total, 'time is', 'times are')} {wanted}; {remedy}", problems, total)
     read: nw.LazyFrame[Any] = nw.from_native(relation.project(f"* REPLACE ({seconds} AS {TIME})"))
@@ -85,10 +86,11 @@ def _order_of_dates(relation: Any, column: str) -> tuple[str, str] | None:
     }
     if len(fitting) > 1:
         usable = [
-            next((shown(one) for one in alternatives if not len(_unreadable(relation, _seconds(one)))), None)
+            next((one for one in alternatives if not len(_unreadable(relation, _seconds(one)))), None)
             for alternatives in formats.values()
         ]
-        remedy = f"say which: --time-format {' or '.join(map(str, usable))}" if all(usable) else "write all in one way"
+        which = f"say which: {' or '.join(map(opt.time_format, usable))}"
+        remedy = which if all(usable) else "write all in one way"
         raise DataError(
             f"the times of column {shown(column)} can be read with the day or with the month first; {remedy}"
         )
@@ -106,7 +108,7 @@ def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool, written: s
         return frame
     if kind != nw.String or (written is None and is_guess):
         raise DataError(
-            f"--time {shown(column)}: the column holds {kind}, which does not sort as a time; "
+            f"{opt.time(column)}: the column holds {kind}, which does not sort as a time; "
             "convert it to a number or a datetime"
         )
     try:
@@ -114,9 +116,9 @@ def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool, written: s
         parsed.select(nw.col(TIME).max()).collect()
     except Exception as error:
         reason = str(error).splitlines()[0]
-        wanted = "ISO 8601 dates" if written is None else f"in the format of --time-format {shown(written)}"
+        wanted = "ISO 8601 dates" if written is None else f"in the format of {opt.time_format(written)}"
         raise DataError(
-            f"--time {shown(column)}: not all of its texts are {wanted} ({reason}); "
+            f"{opt.time(column)}: not all of its texts are {wanted} ({reason}); "
             "convert the column to a number or a datetime"
         ) from error
     return parsed
@@ -136,8 +138,9 @@ def long(table: Table, request: Request) -> Layout:
     """One annotation per row: item, label and, if known, annotator and time."""
     if len(request.names(LABEL)) > 1:
         raise UsageError(
-            f"--label names several columns ({listed(request.names(LABEL))}); say what they hold: --format wide (one "
-            "column per annotator), --format counts or --format one-hot (one column per class)"
+            f"{opt.label} names several columns ({listed(request.names(LABEL))}); say what they hold: "
+            f"{opt.format('wide')} (one column per annotator), "
+            f"{opt.format('counts')} or {opt.format('one-hot')} (one column per class)"
         )
     roles, places = _roles(table, request)
     doubts.refuse_marks(table, places)
@@ -215,8 +218,9 @@ def _refuse_other_role(table: Table, lacking: str, roles: columns.Roles) -> None
         if other == position:
             name = shown(table.columns[other])
             raise ColumnError(
-                f"{table.name}: column {name} was named with --{role}, so it cannot be the {lacking}; name another "
-                f"with --{role}, or the column of the {lacking} with --{lacking} (columns: {listed(table.columns)})"
+                f"{table.name}: column {name} was named with {getattr(opt, role)}, so it cannot be the {lacking}; "
+                f"name another with {getattr(opt, role)}, or the column of the {lacking} with {getattr(opt, lacking)} "
+                f"(columns: {listed(table.columns)})"
             )
 
 
@@ -257,7 +261,7 @@ def _timed(
     """The time column as something that sorts; a wrong guess is dropped with a caution."""
     if TIME not in names:
         if request.time_format is not None:
-            raise UsageError("--time-format says how times are written; name their column with --time")
+            raise UsageError(f"{opt.time_format} says how times are written; name their column with {opt.time}")
         return frame, ()
     try:
         # In text files, and in texts from Parquet or a database, every cell can be checked before it is used.
@@ -281,11 +285,12 @@ def _caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> Iter
         clusters = set().union(*values.values())
         is_grouping = all(len(of_item) == 1 for of_item in values.values()) and 1 < len(clusters) <= len(values) / 2
         if is_grouping and len(values) >= FEWEST_ITEMS:
-            name = shown(table.columns[position])
+            name = table.columns[position]
             yield Caution(
                 "looks_clustered",
-                f"column {name} groups items (in the first rows {len(values):,} items in {len(clusters):,} groups): if "
-                f"items of one group have something in common, the interval is too narrow; use --cluster {name}",
+                f"column {shown(name)} groups items (in the first rows {len(values):,} items in {len(clusters):,} "
+                "groups): if items of one group have something in common, the interval is too narrow; "
+                f"use {opt.cluster(name)}",
             )
             return
 
@@ -321,7 +326,7 @@ def _chosen(table: Table, free: Sequence[int], wanted: str) -> QuestionColumn:
     """``--question VALUE``, or ``--question COLUMN=VALUE`` where several columns hold it."""
     name, mark, value = wanted.partition("=")
     if mark and name in table.columns:
-        return QuestionColumn(columns.find(table.columns, name, "--question"), value)
+        return QuestionColumn(columns.find(table.columns, name, opt.question), value)
     sampled = columns_at(table, free)
     holding = [p for p in free if wanted in sampled[p].values]
     named = [p for p in free if plain_name(table.columns[p]) in NAMES]
@@ -330,13 +335,13 @@ def _chosen(table: Table, free: Sequence[int], wanted: str) -> QuestionColumn:
         return QuestionColumn(fitting[0], wanted)
     if not fitting:
         raise UsageError(
-            f"--question {shown(wanted)}: no column of {table.name} names questions; leave it out, or write "
-            f"--question COLUMN={wanted} (columns: {listed(table.columns)})"
+            f"{opt.question(wanted)}: no column of {table.name} names questions; leave it out, or write "
+            f"{opt.question} COLUMN={wanted} (columns: {listed(table.columns)})"
         )
     names = listed([table.columns[p] for p in fitting])
     raise UsageError(
-        f"--question {shown(wanted)}: {len(fitting)} columns hold it; "
-        f"write --question COLUMN={wanted} (columns: {names})"
+        f"{opt.question(wanted)}: {len(fitting)} columns hold it; "
+        f"write {opt.question} COLUMN={wanted} (columns: {names})"
     )
 
 
@@ -357,15 +362,15 @@ def choose(
             names = values(frame, question)
             raise ColumnError(
                 f"{table.name}: column {column} holds {len(names)} questions, answered for the same items: "
-                f"{listed(names, limit=10)}; choose one with --question {shown(names[0])}, or score each with "
-                "--all-questions"
+                f"{listed(names, limit=10)}; choose one with {opt.question(names[0])}, or score each with "
+                f"{opt.all_questions}"
             )
         return frame
     name = cell(question.position)
     rows = frame.filter(nw.col(name).cast(nw.String) == question.value)
     if not collected(rows.select(name).head(1)):
         questions = listed(values(frame, question))
-        raise UsageError(f"--question {shown(question.value)}: no such question; column {column} has {questions}")
+        raise UsageError(f"{opt.question(question.value)}: no such question; column {column} has {questions}")
     return rows
 
 

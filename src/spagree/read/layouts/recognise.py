@@ -9,6 +9,7 @@ from typing import Any
 
 from spagree.errors import ColumnError, count
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.option_names import spelled
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
@@ -82,10 +83,10 @@ class _Sight:
         is_guess = not self.request.names(key)
         guessed: dict[str, Any] = {key: names[position]} if position is not None and is_guess else {}
         labelled: dict[str, Any] = {LABEL: [names[p] for p in labels]} if labels else {}
-        rules = (spelled(f"recognised: {rule}; if that is wrong, name the layout with --format"),)
+        rules = (spelled(f"recognised: {rule}; if that is wrong, name the layout with {opt.format}"),)
         aside = [names[p] for p in self.sampled if p not in labels and p != position and names[p]] if labels else []
         message = (
-            f"columns ignored: {listed(aside, limit=8)}. If they belong to the table, name all columns with --label"
+            f"columns ignored: {listed(aside, limit=8)}. If they belong to the table, name all columns with {opt.label}"
         )
         cautions = (Caution("columns_aside", message),) if aside else ()
         return Recognised(format, replace(self.request, **guessed, **labelled), frozenset(guessed), rules, cautions)
@@ -99,7 +100,7 @@ def recognised(table: Table, request: Request) -> Recognised | None:
     has_annotations = ITEM in roles and LABEL in roles
     if has_annotations and (ANNOTATOR in roles or not any(map(is_person, table.columns))):
         return None
-    text = None if request.text is None else columns.find(table.columns, request.text, "--text")
+    text = None if request.text is None else columns.find(table.columns, request.text, opt.text)
     link = columns.link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
     sampled = columns_at(table, [p for p in range(len(table.columns)) if p not in (text, link)])
     sight = _Sight(table, request, roles, sampled)
@@ -256,18 +257,18 @@ def is_item(name: str) -> bool:
 def consensus_beside(table: Table, item: int | None, others: Sequence[int], people: Sequence[int]) -> ColumnError:
     """The error for columns that hold labels beside columns of annotators: a consensus, or more annotators."""
     names = table.columns
-    key = "" if item is None else f" --item {shown(names[item])}"
+    key = "" if item is None else f" {opt.item(names[item])}"
     may_be = "their consensus or another annotator" if len(others) == 1 else "a consensus, predictions or annotators"
     return ColumnError(
         f"{table.name}: one row per item, and columns named like annotators beside "
         f"{listed([names[p] for p in others], 4)}, which may be {may_be}; name those to compare: "
-        f"--format wide{key} {table.options(LABEL, people)}"
+        f"{opt.format('wide')}{key} {table.options(LABEL, people)}"
     )
 
 
 def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> ColumnError:
     """The error if nothing fits: lists the columns, and names the command that probably works."""
-    options = " and ".join(f"--{role}" for role in lacking)
+    options = " and ".join(getattr(opt, role) for role in lacking)
     hints = _layouts(table, roles) if LABEL in lacking or len(table.columns) > len(lacking) + 1 else []
     hints.append(f"name the column of the {' and of the '.join(lacking)} with {options}")
     hints += _header_hints(table)
@@ -288,7 +289,7 @@ def _header_hints(table: Table) -> Iterator[str]:
         yield f"if {names} are the names of the columns: delete the lines above them"
     elif len(table.columns) == 1:
         yield "if a line holds several cells: separate them with commas or tabs"
-    yield "if the first line holds data, not names: --no-header"
+    yield f"if the first line holds data, not names: {opt.no_header}"
 
 
 def is_numbered(names: Sequence[str]) -> bool:
@@ -311,12 +312,12 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     others = [p for p in columns if p not in taken]
     switches = [p for p in others if columns[p].is_switch]
     if len(switches) > 1 and (hint := _advised_one_hot(table, roles, columns, switches)):
-        question = shown(table.columns[switches[0]])
-        return [hint, f"if each column of 0 and 1 is a separate question, choose one: --label {question}"]
+        question = table.columns[switches[0]]
+        return [hint, f"if each column of 0 and 1 is a separate question, choose one: {opt.label(question)}"]
     if ITEM in roles.positions and ANNOTATOR in roles.positions:
         free = [p for p in others if not follows(table, roles.positions[ITEM], p)]
-        names = [shown(columns[p].name) for p in may_be_labels(columns, free)]
-        return [f"if {name} holds the labels: --label {name}" for name in names]
+        names = [columns[p].name for p in may_be_labels(columns, free)]
+        return [f"if {shown(name)} holds the labels: {opt.label(name)}" for name in names]
     if nested := _nested([columns[p] for p in others if columns[p].values]):
         return nested
     if hint := _as_list(table, roles, columns):
@@ -327,9 +328,9 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     rated = sort_out({p: columns[p] for p in columns if p not in people}, is_form=True).rated
     named = roles.positions.get(ANNOTATOR)
     name = columns[named if named in people else people[0]].name
-    hints = [f"if each row is an annotator and each column an item: --format transposed --annotator {shown(name)}"]
+    hints = [f"if each row is an annotator and each column an item: {opt.format('transposed')} {opt.annotator(name)}"]
     if plain_name(name) in OTHER_PEOPLE:  # who may also be what was rated
-        hints.append(f"if each row is an item and each column an annotator: --format wide --item {shown(name)}")
+        hints.append(f"if each row is an item and each column an annotator: {opt.format('wide')} {opt.item(name)}")
     return hints if len(rated) > 1 else []
 
 
@@ -377,7 +378,7 @@ def may_be_labels(columns: Mapping[int, Column], others: Sequence[int]) -> list[
 
 def _advised_one_hot(table: Table, roles: Roles, columns: Mapping[int, Column], switches: Sequence[int]) -> str:
     """The command for a column of 0 and 1 per class, where a row is one annotation of an item."""
-    is_annotation = "if each class has a column of 0 and 1: --format one-hot"
+    is_annotation = f"if each class has a column of 0 and 1: {opt.format('one-hot')}"
     if ITEM in roles.positions:
         is_repeated = not columns[roles.positions[ITEM]].is_id
         return is_annotation if ANNOTATOR in roles.positions or is_repeated else ""
@@ -386,7 +387,7 @@ def _advised_one_hot(table: Table, roles: Roles, columns: Mapping[int, Column], 
     if ANNOTATOR not in roles.positions or not free or columns[roles.positions[ANNOTATOR]].is_id:
         return ""
     item = max(free, key=lambda p: len(columns[p].values))
-    return f"{is_annotation} --item {shown(table.columns[item])}"
+    return f"{is_annotation} {opt.item(table.columns[item])}"
 
 
 def _broad(table: Table, roles: Roles, columns: Mapping[int, Column], others: Sequence[int]) -> list[str]:
@@ -397,14 +398,15 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Column], others: Se
     ids += [column.position for column in free[:1] if column.position == 0 and column.is_id]
     item = roles.positions.get(ITEM, next(iter(ids), None))
     rated = [columns[p] for p in others if p != item]
-    key = "" if item is None else shown(table.columns[item])
-    as_item, as_annotator = (f" --{role} {key}" if key else "" for role in (ITEM, ANNOTATOR))
-    wide = f"if each column is an annotator: --format wide{as_item}"
-    counts = f"if each column is a class and the cells are counts: --format counts{as_item}"
-    turned = f"if each row is an annotator and each column an item: --format transposed{as_annotator}"
+    key = "" if item is None else table.columns[item]
+    as_item, as_annotator = (f" {getattr(opt, role)(key)}" if key else "" for role in (ITEM, ANNOTATOR))
+    wide = f"if each column is an annotator: {opt.format('wide')}{as_item}"
+    counts = f"if each column is a class and the cells are counts: {opt.format('counts')}{as_item}"
+    turned = f"if each row is an annotator and each column an item: {opt.format('transposed')}{as_annotator}"
     if _are_shares(rated):
         return [
-            "every row adds up to 1, like shares: multiply them by the number of annotations, then use --format counts"
+            "every row adds up to 1, like shares: multiply them by the number of annotations, "
+            f"then use {opt.format('counts')}"
         ]
     if all(named_like(column.name, PEOPLE_WORDS) for column in rated):
         return [wide]
@@ -453,10 +455,11 @@ def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> I
     free = sorted(table.free(places), key=lambda p: plain_name(table.columns[p]) not in USUAL_ITEMS)
     better = [p for p in free if table.different([p]) < rows == table.different([p, *places[ANNOTATOR]])]
     if better:
-        item, other = (shown(table.columns[p]) for p in (places[ITEM][0], better[0]))
+        item, other = (table.columns[p] for p in (places[ITEM][0], better[0]))
         yield Caution(
             "item_unique",
-            f"column {item} has a different value in each row; if column {other} is the item, use --item {other}",
+            f"column {shown(item)} has a different value in each row; if column {shown(other)} is the item, "
+            f"use {opt.item(other)}",
         )
 
 
@@ -473,7 +476,7 @@ def refuse_few_items(
     if question is not None and table.different([question]) < few:
         return
     better = table.options(ITEM, _telling(table, places))
-    otherwise = _ids_anew(table) or "name the columns that identify an item with --item, repeated if several"
+    otherwise = _ids_anew(table) or f"name the columns that identify an item with {opt.item}, repeated if several"
     remedy = f"use {better}" if better else otherwise
     raise ColumnError(
         f"{table.name}: column {shown(name)} has only {count(few, 'value')}, each labelled many times by the same "
@@ -489,8 +492,8 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     people = [p for p in table.free(places) if plain_name(table.columns[p]) in USUAL_PEOPLE]
     for person in people:
         if table.different([*places[ITEM], person]) == len(table.sample) > table.different([person]):
-            name = shown(table.columns[person])
-            return f"column {name} distinguishes these annotations: use --annotator {name} if it names the annotators"
+            name = table.columns[person]
+            return f"column {shown(name)} distinguishes these annotations: use {opt.annotator(name)} if it names the annotators"
     telling = _telling(table, places)
     if not telling:
         return _ids_anew(table)
@@ -498,9 +501,9 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     last = telling[-1]
     name, first = table.columns[last], next(row[last] for row in table.sample if len(row) > last)
     return (
-        f"column {shown(name)} distinguishes these annotations: use {items} if it is part of the item, or --where "
-        f"{shown(f'{name}={first}')} for one of its values; if annotators labelled an item again, choose with "
-        "--duplicates"
+        f"column {shown(name)} distinguishes these annotations: use {items} if it is part of the item, or "
+        f"{opt.where(f'{name}={first}')} for one of its values; if annotators labelled an item again, choose with "
+        f"{opt.duplicates}"
     )
 
 
@@ -514,7 +517,9 @@ def apart_rows(table: Table, keys: Sequence[int]) -> str:
     if named and table.files == 1:
         options = table.options(ITEM, (*keys, named[0]))
         return f"column {shown(table.columns[named[0]])} distinguishes the rows of an item: use {options}"
-    return _ids_anew(table) or "if every row is an item, add a column that numbers the rows, and name it with --item"
+    return (
+        _ids_anew(table) or f"if every row is an item, add a column that numbers the rows, and name it with {opt.item}"
+    )
 
 
 def _ids_anew(table: Table) -> str:
@@ -522,7 +527,7 @@ def _ids_anew(table: Table) -> str:
         return ""
     return (
         "if items are numbered anew in each file, put the name of the file in front of each number; if annotators "
-        "labelled an item again, choose with --duplicates first or --duplicates last"
+        f"labelled an item again, choose with {opt.duplicates('first')} or {opt.duplicates('last')}"
     )
 
 

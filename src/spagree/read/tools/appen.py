@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from spagree import timestamps
 from spagree.errors import ColumnError, DataError
+from spagree.messages import opt
 from spagree.read.table import listed
 from spagree.read.tools.records import Record, cell, from_text, item_text, known, one_or_more, records, split_columns
 from spagree.read.tools.source import TABLE, Source
@@ -61,10 +62,10 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
     if not columns.answers:
         raise ColumnError(
             f"{source.name}: which column holds the answers? All are the same for all judgements of a unit; "
-            f"name it with --question: {listed(names)}"
+            f"name it with {opt.question}: {listed(names)}"
         )
     if columns.doubtful:
-        message = f"treated as input because no two judgements of a unit differ: {listed(columns.doubtful)}; if it is a question, name it with --question"  # noqa: E501
+        message = f"treated as input because no two judgements of a unit differ: {listed(columns.doubtful)}; if it is a question, name it with {opt.question}"  # noqa: E501
         options.cautions.append(Caution("inputs_assumed", message))
     return columns.answers
 

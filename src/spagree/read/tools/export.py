@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count, unknown_name
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, LINK, ROW, TEXT, TIME, Annotations
 from spagree.read.table import SHOWN_EXAMPLES, listed, shown
@@ -52,7 +53,7 @@ class Export:
             return names
         raise ColumnError(
             f"{name}: {self.tool.title} asked {len(names)} questions: {listed(names, SHOWN_QUESTIONS)}; "
-            f"choose one with --question, e.g. --question {quoted(names[0])}, or score each with --all-questions"
+            f"choose one with {opt.question}, e.g. {opt.question(names[0])}, or score each with {opt.all_questions}"
         )
 
     def _named(self, question: str) -> tuple[str, ...]:
@@ -222,11 +223,12 @@ class _Others:
                 continue
             if not self.fields:
                 raise UsageError(
-                    f"--{role} {shown(name)}: exports of {tool.title} have no other fields of items; "
+                    f"{getattr(opt, role)(name)}: exports of {tool.title} have no other fields of items; "
                     "leave it out, or write the annotations as a table first"
                 )
             raise ColumnError(
-                f"--{role} {shown(name)}: no record has this field; fields: {listed(list(self.fields), SHOWN_FIELDS)}"
+                f"{getattr(opt, role)(name)}: no record has this field; "
+                f"fields: {listed(list(self.fields), SHOWN_FIELDS)}"
             )
 
 
@@ -239,7 +241,7 @@ def _nothing(
     why = "none were found; check that the project has annotations and that the export holds them"
     if total:
         reasons = ", ".join(f"{size:,} {reason}" for reason, size in total.items())
-        why = f"all were left out ({reasons}); change that with --status, --empty or --ground-truth"
+        why = f"all were left out ({reasons}); change that with {opt.status}, {opt.empty} or {opt.ground_truth}"
     return DataError(f"{name}: an export of {tool.title} without annotations that count: {why}")
 
 
@@ -260,7 +262,7 @@ def _options(responses: Sequence[Response], name: str) -> dict[str, list[str]]:
     if size > MOST_ANSWERS:
         raise DataError(
             f"{name}: question {shown(most)} has {len(options[most]):,} options, {size:,} answers in all; "
-            "compare the sets of options instead: --multi set"
+            f"compare the sets of options instead: {opt.multi('set')}"
         )
     return options
 
@@ -307,8 +309,8 @@ def read_export(
         if name is not None and role not in tool.renames:
             fixed = f"a fixed field for the {role} ({tool.fields[role]})" if role in tool.fields else f"no {role}"
             raise UsageError(
-                f"--{role} {name!r}: exports of {tool.title} have {fixed}; "
-                "leave it out, or read the file as a plain table with --format long"
+                f"{getattr(opt, role)(name)}: exports of {tool.title} have {fixed}; "
+                f"leave it out, or read the file as a plain table with {opt.format('long')}"
             )
     try:
         export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
@@ -317,13 +319,13 @@ def read_export(
             raise
         raise DataError(
             f"{source.name}: not what {tool.title} writes ({type(error).__name__}: {error}); check the export, "
-            "or leave --format out to have it recognised"
+            f"or leave {opt.format} out to have it recognised"
         ) from error
     finally:
         if options.where is not None:  # --where may be why nothing was found
             options.where.refuse_nothing(tool.title)
     if options.text is not None and not export.items.texts:
-        raise UsageError(f"--text {options.text!r}: no item of this export has such a text; leave it out")
+        raise UsageError(f"{opt.text(options.text)}: no item of this export has such a text; leave it out")
     questions = export.chosen(options.question, every=every, name=source.name)
     understood = {question: _understood(source, export, question, options, rules) for question in questions}
     return {question: _annotations(export, question, options, understood[question], missing) for question in questions}
@@ -355,7 +357,7 @@ def _control_questions(size: int) -> Iterator[Caution]:
     if size:
         marked = count(size, "annotation is", "annotations are")
         message = f"{marked} marked as ground truth, as control questions are, and counted; to leave them out: "
-        yield Caution("control_questions", message + "--ground-truth drop")
+        yield Caution("control_questions", message + f"{opt.ground_truth('drop')}")
 
 
 def _two_texts(export: Export) -> Iterator[Caution]:
@@ -363,7 +365,7 @@ def _two_texts(export: Export) -> Iterator[Caution]:
     for item, other in islice(export.items.other_texts.items(), 1):
         size = count(len(export.items.other_texts), "item has", "items have")
         texts = " and ".join(shown(text[:SHOWN_TEXT]) for text in (export.items.texts[item], other))
-        tell = ", or name a field that tells them apart with --item" if ITEM in export.tool.renames else ""
+        tell = f", or name a field that tells them apart with {opt.item}" if ITEM in export.tool.renames else ""
         yield Caution(
             "several_texts",
             f"{size} several texts, such as {shown(item)}: {texts}. If these are different items that share an id, as "

@@ -12,6 +12,7 @@ from sys import intern
 from typing import Any
 
 from spagree.errors import DataError, FileError, count
+from spagree.messages import opt
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.table import shown
 from spagree.read.tools.records import (
@@ -88,7 +89,7 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
         message = f"{repeated} a control within an annotation; all results of a control count as one set"
         options.cautions.append(Caution("several_results", message))
     options.notes.update(
-        dict.fromkeys(seen.ratings, "stars are ordered: --metric ordinal gives credit for near misses")
+        dict.fromkeys(seen.ratings, f"stars are ordered: {opt.metric('ordinal')} gives credit for near misses")
     )
 
 
@@ -310,11 +311,11 @@ def config_aliases(options: ReaderOptions) -> Aliases:
         text = Path(options.config).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(
-            f"--config {options.config}: cannot be read ({error}); give the labelling configuration"
+            f"{opt.config(options.config)}: cannot be read ({error}); give the labelling configuration"
         ) from None
     if "<" not in text:
         raise DataError(
-            f"--config {options.config}: not a labelling configuration (XML); copy it from the project settings"
+            f"{opt.config(options.config)}: not a labelling configuration (XML); copy it from the project settings"
         )
     return aliases(text)
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from spagree import timestamps
 from spagree.errors import ColumnError, DataError, count
+from spagree.messages import opt
 from spagree.read.columns import names_link
 from spagree.read.files.json import DECODER
 from spagree.read.files.paths import File
-from spagree.read.table import listed, shown
+from spagree.read.table import listed
 from spagree.read.tools.records import answer, cell, file_records, from_text, known, one_or_more
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
@@ -44,7 +45,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         raise DataError(
             f"{source.name}: results of Mechanical Turk's old command-line tools, which mark rejections elsewhere; "
             "leave the rejected rows out and read it as a table: "
-            "--format long --item 'hitid' --annotator 'workerid' --label 'Answer.NAME'"
+            f"{opt.format('long')} {opt.item} 'hitid' {opt.annotator} 'workerid' {opt.label} 'Answer.NAME'"
         )
     inputs, texts = [name for name in source.keys if name.startswith(INPUT)], _texts(source, options)
     given = [each for file in source.files for each in _assignments(file, options, inputs, texts.get("", ""))]
@@ -106,7 +107,7 @@ def _tell_repeats(
     if not several:
         return
     alone = [name for name, texts in zip(inputs, zip(*hits, strict=True), strict=True) if len({*texts}) == len(hits)]
-    remedy = f"use --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
+    remedy = f"use {opt.item(alone[0])}" if alone else f"give each its own id in an Input column, for {opt.item}"
     repeated = count(len(several), "input occurs", "inputs occur")
     message = f"{repeated} in several HITs, and each HIT counts as a separate item; to join them, {remedy}"
     options.cautions.append(Caution("inputs_repeated", message))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spagree.errors import ColumnError, DataError
+from spagree.messages import opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
@@ -76,7 +77,7 @@ def _who(file: File) -> str:
 def _roles(file: File, names: Sequence[str], options: ReaderOptions) -> dict[str, str]:
     named = {ITEM: options.item, LABEL: options.question, TIME: options.time}
     positions = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions
-    lacking = [option for role, option in ((ITEM, "--item"), (LABEL, "--question")) if role not in positions]
+    lacking = [option for role, option in ((ITEM, opt.item), (LABEL, opt.question)) if role not in positions]
     if lacking:
         raise ColumnError(f"{file.name}: name the column with {' and '.join(lacking)}; columns: {listed(names)}")
     return {role: names[position] for role, position in positions.items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spagree.errors import DataError, count
-from spagree.read.table import shown
+from spagree.messages import opt
 from spagree.read.tools.records import Record, answer, cell, file_records, item_text, known
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
@@ -77,7 +77,8 @@ def _refuse_others(place: str, task: Record, is_choice: bool) -> None:
         field = known(task.get("field_id")) or "user_input"
         raise DataError(
             f"{place}: typed text (_view_id text_input), not a class; if the texts are classes, read them "
-            f"as a table: --format long --item '_input_hash' --annotator '_annotator_id' --label {shown(field)}"
+            f"as a table: {opt.format('long')} {opt.item('_input_hash')} "
+            f"{opt.annotator('_annotator_id')} {opt.label(field)}"
         )
 
 

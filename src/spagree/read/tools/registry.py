@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from spagree import plugins
 from spagree.errors import DataError, UsageError
+from spagree.messages import opt
 from spagree.read.databases.addresses import needed
 from spagree.read.files.paths import head, no_table
 from spagree.read.tools.source import ARCHIVE, COLUMNS, DATABASE, FOLDER, OBJECTS, SERVER, TABLE, Source
@@ -88,7 +89,7 @@ def load(name: str) -> Tool:
     extension = plugins.load(plugins.READERS, name)
     if not isinstance(extension, Tool):
         kind = type(extension).__name__
-        raise UsageError(f"--format {name}: its package offers {kind}, not a Tool; update the package")
+        raise UsageError(f"{opt.format(name)}: its package offers {kind}, not a Tool; update the package")
     return extension
 
 
@@ -98,9 +99,9 @@ def find(source: Source, format: str) -> Tool | None:
         return load(format)
     tools = [tool for tool in map(load, _candidates(source)) if tool.recognise(source)]
     if len(tools) > 1:
-        names = ", ".join(f"--format {tool.name}" for tool in tools)
+        names = ", ".join(f"{opt.format(tool.name)}" for tool in tools)
         titles = " and of ".join(tool.title for tool in tools)
-        raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
+        raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or {opt.format('long')}")
     if not tools or tools[0].name == "huggingface":  # whose column names are not fixed
         refuse(source)
     if not tools and source.shape in (DATABASE, SERVER):

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
+from spagree.messages import opt
 from spagree.read.columns import ADDRESSES, names_link
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.table import listed, shown
@@ -160,18 +161,16 @@ class Chosen:
         """Refuse a field or value that no record has, or an export that has no records."""
         if not self.seen:
             raise UsageError(
-                f"--where names a field of the records of an export, and this {tool} export has no records to choose; "
+                f"{opt.where} names a field of the records of an export, and this {tool} export has none to choose; "
                 "leave it out"
             )
         for condition in self.conditions:
             name = condition.column
             if name not in self.values:
-                raise ColumnError(
-                    f"--where {shown(name)}: no record has this field; fields: {listed(list(self.fields))}"
-                )
+                raise ColumnError(f"{opt.where(name)}: no record has this field; fields: {listed(list(self.fields))}")
             if not self.kept:
                 values = listed(list(self.values[name])[:MOST_SHOWN])
-                raise DataError(f"--where {condition}: no record matches; field {shown(name)} holds {values}")
+                raise DataError(f"{opt.where(condition)}: no record matches; field {shown(name)} holds {values}")
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, str]:
@@ -240,7 +239,7 @@ class Rules:
         statuses = tuple(dict.fromkeys((*tool.counted, *tool.statuses)))
         for status in self.status:
             if not statuses:
-                raise UsageError(f"--status {status}: {tool.title} exports have no status; leave it out")
+                raise UsageError(f"{opt.status(status)}: {tool.title} exports have no status; leave it out")
             if status.lower() not in statuses:
                 raise unknown_name("status", status, statuses)
         return tuple(status.lower() for status in self.status) or tool.counted

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from spagree.errors import DataError
+from spagree.messages import opt
 from spagree.read.table import listed
 from spagree.read.tools.records import Record, cell, first, item_text, records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
@@ -71,7 +72,7 @@ def _tell(sizes: Counter[str], options: ReaderOptions) -> None:
     if len(sizes) > 1 or HUMAN not in sizes:
         words = {HUMAN: "by people", MODEL: "by models", PROGRAM: "by programs"}
         scores = ", ".join(f"{sizes[status]:,} {words[status]}" for status in words if sizes[status])
-        remedy = "; --status human counts people alone" if HUMAN in sizes else ""
+        remedy = f"; {opt.status('human')} counts people alone" if HUMAN in sizes else ""
         options.cautions.append(Caution("people_and_models", f"scores {scores}{remedy}"))
 
 
