@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from spagree.option_names import spelled
+from spagree.messages import Marked, spelled
 
 SHOWN_PROBLEMS = 10
 FEWEST_LETTERS = 3  # of a name that is suggested because it contains what was written
@@ -163,4 +163,5 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> UsageError:
     if not near and len(name) >= FEWEST_LETTERS:
         near = [each for each in names if name.lower() in each][:1]
     hint = f"did you mean {near[0]!r}? Known" if near else "known"
-    return UsageError(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")
+    written = f"value of {what(name)}" if isinstance(what, Marked) else f"{what} {name!r}"
+    return UsageError(f"unknown {written}; {hint}: {', '.join(names)}")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import groupby
 from shlex import quote
@@ -19,6 +21,8 @@ TEXTS = ("item", "annotator", "label", "time", "time_format", "text", "cluster",
 QUOTED = frozenset((*TEXTS, "exclude_annotator", "missing", "separator", "sheet", "query"))
 """Options with texts of the user: quotes show where they begin and end."""
 ELSEWHERE = {"all_questions": "measure_all()", "force": "force=True"}  # what else options are in Python
+
+_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
 
 
 class _Options:
@@ -132,3 +136,20 @@ def parts(message: str) -> Iterator[str | Option]:
             yield text
         else:  # not a mark of ours
             yield BEGIN + piece
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Inside this context, messages are for the command line."""
+    token = _on_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_command_line.reset(token)
+
+
+def spelled(message: str) -> str:
+    """The message with options as its reader writes them: --label on the command line, label= in Python."""
+    if BEGIN not in message:
+        return message
+    return typed(message) if _on_command_line.get() else in_python(message)

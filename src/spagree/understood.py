@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from spagree.option_names import spelled
+from spagree.messages import spelled
 
 LAYOUTS = ("long", "wide", "transposed", "counts", "one-hot")  # of plain tables; other formats are those of tools
 
@@ -36,6 +36,9 @@ class Understood:
     rules: tuple[str, ...] = ()
     apart: str = ""
     """What would distinguish annotations that look like one annotator's repeats on an item."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(map(spelled, self.rules)))
 
     @property
     def kind(self) -> str:

@@ -14,7 +14,7 @@ import spagree
 from oracle import exactly
 from spagree.estimate import annotators, breakdowns, classes, development, evidence, plan
 from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_COMPUTED, Absent, known
-from spagree.option_names import command_line
+from spagree.messages import command_line
 
 COMPUTED = {
     "classes": classes,

@@ -28,7 +28,7 @@ from spagree.estimate.cautions import REMEDY, near_chance
 from spagree.estimate.cautions import cautions as estimate_cautions
 from spagree.estimate.item_groups import ItemGroups
 from spagree.estimate.uncertainty import Interval, leading
-from spagree.option_names import spelled
+from spagree.messages import spelled
 from spagree.tally.count import Counted
 from spagree.tally.items import ItemCounts
 from spagree.tally.policies import Clean, Policies

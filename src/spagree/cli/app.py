@@ -14,7 +14,7 @@ import click
 
 from spagree.cli.console import Group, note, say
 from spagree.errors import SpagreeError, unknown_name
-from spagree.option_names import command_line
+from spagree.messages import command_line
 from spagree.version import __version__
 
 CANNOT_WRITE = 4

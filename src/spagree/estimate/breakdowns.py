@@ -30,8 +30,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Bootstrap, Est
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
 from spagree.late import nw
-from spagree.messages import opt
-from spagree.option_names import spelled
+from spagree.messages import opt, spelled
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
 from spagree.tally.coded import NO_ANNOTATORS

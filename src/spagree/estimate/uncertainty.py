@@ -82,7 +82,7 @@ E = TypeVar("E", bound=Estimate)
 def check_interval_for(interval_for: str) -> None:
     """Refuse a misspelt name before any work is done."""
     if interval_for not in INTERVALS_FOR:
-        raise unknown_name(f"value of {opt.interval_for}", str(interval_for), INTERVALS_FOR)
+        raise unknown_name(opt.interval_for, str(interval_for), INTERVALS_FOR)
 
 
 def leading(figure: E, intervals: Mapping[str, Interval], interval_for: str = AUTO) -> E:

@@ -19,8 +19,7 @@ from typing import Any
 
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
 from spagree.late import nw
-from spagree.messages import opt
-from spagree.option_names import spelled
+from spagree.messages import opt, spelled
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.columns import as_text
 from spagree.read.frames import is_spark

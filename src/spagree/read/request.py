@@ -110,7 +110,7 @@ class Request(Reading):
             raise UsageError(f"{opt.spark_master(self.spark_master)} only works with {opt.engine('spark')}; give both")
         for name, known in POLICIES.items():
             if getattr(self, name) not in known:
-                raise unknown_name(f"value of {getattr(opt, name)}", str(getattr(self, name)), known)
+                raise unknown_name(getattr(opt, name), str(getattr(self, name)), known)
 
     def refuse_for_tables(self, source: str) -> None:
         """Refuse options for exports of tools, and for files where a query reads a database."""

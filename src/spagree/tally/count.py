@@ -452,7 +452,7 @@ class _Votes:
 
 
 MOST_KEPT = 1_000_000  # combinations of cluster, group and labels
-OPTIONS = {CLUSTER: "--cluster", GROUP: "--by"}
+OPTIONS = {CLUSTER: opt.cluster, GROUP: opt.by}
 REMEDIES = {
     CLUSTER: "correct the column, or name another",
     GROUP: "if the column says who annotated, the breakdowns annotators and pairs show each of them; if it groups "
@@ -494,7 +494,7 @@ def _combinations(
     """Items with the same labels, cluster and group; refused if there are more kinds than a tally keeps."""
     combinations = find_counts(frame, keys, columns, most=MOST_KEPT)
     if combinations is None:
-        options = " and ".join(f"{OPTIONS[name]} {shown(column)}" for name, column in named.items() if name in OPTIONS)
+        options = " and ".join(OPTIONS[name](column) for name, column in named.items() if name in OPTIONS)
         raise DataError(
             f"{options}: more than {MOST_KEPT:,} combinations with labels, more than a tally keeps; name a column with "
             "fewer values, or merge rare labels"
@@ -557,7 +557,7 @@ def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -
     examples = "; ".join(f"item {shown(text(item))} in {_both(first, last)}" for item, first, last in shown_rows)
     what = "clusters" if name == CLUSTER else "groups"
     return DataError(
-        f"{OPTIONS[name]} {shown(named[name])}: {total:,} {'item is' if total == 1 else 'items are'} in several {what} "
+        f"{OPTIONS[name](named[name])}: {total:,} {'item is' if total == 1 else 'items are'} in several {what} "
         f"({examples}), and an item belongs to one; {REMEDIES[name]}"
     )
 

@@ -109,8 +109,8 @@ def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
 
 
 def _named(grouped: Grouped) -> str:
-    columns = {"--cluster": grouped.cluster, "--by": grouped.by}
-    return " ".join(f"{option} {column}" for option, column in columns.items() if column is not None)
+    columns = {opt.cluster: grouped.cluster, opt.by: grouped.by}
+    return " ".join(option(column) for option, column in columns.items() if column is not None)
 
 
 K = TypeVar("K")

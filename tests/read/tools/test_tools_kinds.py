@@ -303,7 +303,7 @@ def test_regions_are_no_classes(kind: str, save: Save) -> None:
 
 def test_ratings_hint_at_their_order_and_tables_claim_no_status(save: Save) -> None:
     found = read(save("e.json", tasks([result("stars", {"rating": 4})], [result("stars", {"rating": 5})])))
-    assert "stars are ordered: --metric ordinal gives credit for near misses" in found.understood.rules
+    assert 'stars are ordered: metric="ordinal" gives credit for near misses' in found.understood.rules
     assert "status submitted" in found.understood.rules[-1]
     table = "annotation_id,annotator,created_at,id,lead_time,mood,text,updated_at\n1,2,,1,3,a,Hi,\n2,3,,1,3,b,Hi,\n"
     assert "status" not in " ".join(read(save("e.csv", table), question="mood").understood.rules)

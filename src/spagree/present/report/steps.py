@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from spagree.errors import count
 from spagree.estimate import actions
 from spagree.estimate.breakdown_values import Action
-from spagree.messages import opt
-from spagree.option_names import spelled
+from spagree.messages import opt, spelled
 from spagree.present.report.parts import Step
 from spagree.present.wording import figure, percent, plus_minus, printable
 

@@ -10,7 +10,6 @@ from typing import Any
 from spagree.errors import ColumnError, count
 from spagree.late import nw
 from spagree.messages import opt
-from spagree.option_names import spelled
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.columns import (
@@ -83,7 +82,7 @@ class _Sight:
         is_guess = not self.request.names(key)
         guessed: dict[str, Any] = {key: names[position]} if position is not None and is_guess else {}
         labelled: dict[str, Any] = {LABEL: [names[p] for p in labels]} if labels else {}
-        rules = (spelled(f"recognised: {rule}; if that is wrong, name the layout with {opt.format}"),)
+        rules = (f"recognised: {rule}; if that is wrong, name the layout with {opt.format}",)
         aside = [names[p] for p in self.sampled if p not in labels and p != position and names[p]] if labels else []
         message = (
             f"columns ignored: {listed(aside, limit=8)}. If they belong to the table, name all columns with {opt.label}"
@@ -493,7 +492,8 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     for person in people:
         if table.different([*places[ITEM], person]) == len(table.sample) > table.different([person]):
             name = table.columns[person]
-            return f"column {shown(name)} distinguishes these annotations: use {opt.annotator(name)} if it names the annotators"
+            use = f"use {opt.annotator(name)} if it names the annotators"
+            return f"column {shown(name)} distinguishes these annotations: {use}"
     telling = _telling(table, places)
     if not telling:
         return _ids_anew(table)
