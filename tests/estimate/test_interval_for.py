@@ -259,7 +259,7 @@ def test_what_cannot_be_done_is_refused() -> None:
     with pytest.raises(
         spagree.UsageError,
         match=exactly(
-            "unknown value of interval_for="anotators"; did you mean 'annotators'? Known: auto, items, annotators"
+            "unknown value of interval_for=\"anotators\"; did you mean 'annotators'? Known: auto, items, annotators"
         ),
     ):
         spagree.measure(ROWS, interval_for="anotators")
