@@ -7,8 +7,8 @@ from itertools import product
 from zlib import crc32
 
 import numpy as np
-from coverage import Row, made_by, table
 from generators import DESIGNS, EVEN, Ints, Random, World, confusing, differing, knowing
+from held import Row, made_by, table
 
 from spagree.estimate.item_groups import item_groups
 from spagree.estimate.missingness import ALARM, missingness

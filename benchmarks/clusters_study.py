@@ -6,8 +6,8 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from coverage import Held, Row, generator, made_by, of_people, table
 from generators import World, in_clusters, truth
+from held import Held, Row, generator, made_by, of_people, table
 
 CLUSTERS, SPREADS, SIZE, EASE = (12, 25, 60), (0.0, 0.5, 1.0, 2.0), 10, 1.0
 DESIGNS = ("by item", "by cluster")

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 import polars
-from coverage import Row, made_by, table
+from held import Row, made_by, table
 
 import spagree
 from spagree.estimate.comparison import Pair, p_of

@@ -7,8 +7,8 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from coverage import AGAIN, Held, Row, again, generator, made_by, of_votes, table
 from generators import DESIGNS, World, alike, confusing, knowing, schools, truth, with_agreement
+from held import AGAIN, Held, Row, again, generator, made_by, of_votes, table
 
 WORLDS: dict[str, Callable[[float], World]] = {
     "hard and easy items": lambda agreement: with_agreement(knowing, agreement, -8, 15),

@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from coverage import AGAIN, LABELS, Held, Row, again, generator, made_by, of_votes, table
 from generators import (
     DESIGNS,
     EVEN,
@@ -26,6 +25,7 @@ from generators import (
     truth,
     with_kappa,
 )
+from held import AGAIN, LABELS, Held, Row, again, generator, made_by, of_votes, table
 
 SHARES = {"two even": EVEN, "5% rare": RARE, "four, 90% to 1%": FOUR}
 WORLDS: dict[str, Callable[[float, tuple[float, ...]], World]] = {

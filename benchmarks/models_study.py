@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-from coverage import Held, Row, generator, made_by, table
 from generators import Ints, Random, World, confusing, knowing, roster, schools, truth
+from held import Held, Row, generator, made_by, table
 
 from spagree.estimate.models import MARGIN, ModelFindings, among_people
 from spagree.tally.coded import in_order

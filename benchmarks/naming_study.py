@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
-from coverage import Row, made_by, table
 from generators import Ints, Random
+from held import Row, made_by, table
 
 from spagree.estimate.annotators import OTHERS_ALIKE, Visits, against_others, label_shares, rejected
 from spagree.estimate.label_counts import votes_in_codes

@@ -6,8 +6,8 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from coverage import AGAIN, Held, Row, again, generator, made_by, of_people, table
 from generators import MEETINGS, World, confusing, knowing, roster, schools, truth
+from held import AGAIN, Held, Row, again, generator, made_by, of_people, table
 
 ITEMS, PEOPLE = 200, (4, 6, 10, 20, 60)
 ROSTERS = {"2 at random": (2, 2), "2–3, Zipf": (2, 3), "3 at random": (3, 3)}

@@ -8,8 +8,8 @@ from zlib import crc32
 
 import numpy as np
 import polars
-from coverage import LABELS, Row, lowest, made_by, table
 from generators import EVEN, FOUR, RARE, THREE, Floats, Random, rating
+from held import LABELS, Row, lowest, made_by, table
 
 from spagree.estimate.label_counts import LabelCounts, votes_in_codes
 from spagree.estimate.pairs import pairs

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from zlib import crc32
 
 import numpy as np
-from coverage import Row, made_by, table
 from generators import Floats, Ints, Random
+from held import Row, made_by, table
 
 from spagree.estimate.watch import BLOCK, ClosedItems, closed_items, fall_evidence, safe_sequence, watch_annotators
 
