@@ -77,12 +77,12 @@ check: $(READY)
 coverage: $(READY) system
 	$(BIN)/python -m pytest $(WORKERS) --cov --cov-report=
 	$(BIN)/coverage report
-	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=99
+	$(BIN)/coverage report --include='*/spagree/counts/*,*/spagree/estimate/*' --fail-under=99
 
 # Spark, dask and modin in every case; `make test` runs the richest cases.
 .PHONY: test-engines
 test-engines: $(READY)
-	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py tests/read/test_read_spark.py
+	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/counts/test_tally_engines.py tests/counts/test_tally_groups.py tests/read/test_read_spark.py
 
 # Every law on twenty times as many examples as in `make test`.
 .PHONY: test-laws
@@ -147,7 +147,7 @@ screenshots: $(READY)
 drawing-library: $(READY)
 	$(BIN)/python -c 'import vl_convert; print(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))' > src/spagree/present/report/library.js
 
-# A sample of the mutants of tally/ and estimate/: MUTANTS of them, drawn by SEED from every module; less than an hour
+# A sample of the mutants of counts/ and estimate/: MUTANTS of them, drawn by SEED from every module; less than an hour
 # on two cores. In an environment of its own: mutmut 3.8 does not work with pytest 9. Its first call only makes mutants
 # and learns which tests reach them, then fails because none has that name.
 SEED ?= 1

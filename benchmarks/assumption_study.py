@@ -10,9 +10,9 @@ import numpy as np
 from generators import DESIGNS, EVEN, Ints, Random, World, confusing, differing, knowing
 from held import Row, made_by, table
 
+from spagree.counts.tally import Tally
 from spagree.estimate.item_groups import item_groups
 from spagree.estimate.missingness import ALARM, missingness
-from spagree.tally.tally import Tally
 
 ITEMS = (30, 100, 300)
 MOST = 12  # annotations that could be made of an item

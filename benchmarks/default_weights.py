@@ -19,9 +19,9 @@ import polars
 from numpy.typing import NDArray
 from publish import run
 
+from spagree.counts.tally import Tally
 from spagree.estimate.item_groups import exact_mean, item_groups
 from spagree.estimate.weights import weigh
-from spagree.tally.tally import Tally
 
 SCHEMES = ("flat", "annotations", "annotations_m1", "edge", "inv_var_class")
 SIZES = (50, 100, 300, 1000)

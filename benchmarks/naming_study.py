@@ -14,9 +14,9 @@ import numpy as np
 from generators import Ints, Random
 from held import Row, made_by, table
 
+from spagree.counts.coded import Coded
 from spagree.estimate.annotators import OTHERS_ALIKE, Visits, against_others, label_shares, rejected
 from spagree.estimate.label_counts import votes_in_codes
-from spagree.tally.coded import Coded
 
 BATCH = 20  # items
 

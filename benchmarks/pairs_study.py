@@ -11,9 +11,9 @@ import polars
 from generators import EVEN, FOUR, RARE, THREE, Floats, Random, rating
 from held import LABELS, Row, lowest, made_by, table
 
+from spagree.counts.coded import Coded
 from spagree.estimate.label_counts import LabelCounts, votes_in_codes
 from spagree.estimate.pairs import pairs
-from spagree.tally.coded import Coded
 
 ITEMS = (6, 12, 30, 100)
 SHARES = {"two even": EVEN, "three": THREE, "two, one rare": RARE, "four, rare": FOUR}

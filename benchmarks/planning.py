@@ -21,10 +21,10 @@ import numpy as np
 import polars
 from publish import FOLDER
 
+from spagree.counts.tally import Tally
 from spagree.estimate.development import measured
 from spagree.estimate.plan import plan_for
 from spagree.estimate.similarity import Metric
-from spagree.tally.tally import Tally
 
 NOMINAL, WEIGHTS = Metric("nominal"), "annotations_m1"
 PILOTS = [(items, n) for items in (50, 100, 200) for n in (2, 3, 4, 5)]

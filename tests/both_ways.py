@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import spagree
+from spagree.counts import count as counting
+from spagree.counts.count import Counted
+from spagree.counts.policies import Policies
 from spagree.read import read
 from spagree.read.annotations import Annotations, FewRows
-from spagree.tally import count as counting
-from spagree.tally.count import Counted
-from spagree.tally.policies import Policies
 
 COMPARED: list[str] = []
 """The sources that were counted both ways."""

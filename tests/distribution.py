@@ -23,7 +23,7 @@ LONGEST = (
     "spark",
     "drawing",
     "browser",
-    "tally/test_tally_engines.py",
+    "counts/test_tally_engines.py",
     "postgres",
     "read/tools/test_tools_laws.py",
     "read/files/test_read_hostile_files.py",

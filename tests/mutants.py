@@ -1,4 +1,4 @@
-"""Draw a sample of mutants of tally/ and estimate/, and score those that ran: `make mutation` does both.
+"""Draw a sample of mutants of counts/ and estimate/, and score those that ran: `make mutation` does both.
 
 python tests/mutants.py sample SEED COUNT   the names of COUNT mutants, every module by its size
 python tests/mutants.py score               how many of those that ran were killed, and which survived

@@ -13,13 +13,13 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from spagree.counts.count import Counted, count
+from spagree.counts.policies import Policies
+from spagree.counts.tally import Tally
 from spagree.estimate import Findings
 from spagree.estimate.chance import CONGER
 from spagree.estimate.uncertainty import ITEMS, E, leading
 from spagree.read.annotations import Annotations
-from spagree.tally.count import Counted, count
-from spagree.tally.policies import Policies
-from spagree.tally.tally import Tally
 from spagree.understood import Caution, Understood
 
 Labels = Sequence[Hashable]

@@ -14,7 +14,7 @@ import pytest
 
 from spagree.errors import UsageError
 from spagree.read.examples import EXAMPLES, FOLDER, example, locate
-from spagree.simulate import Simulation, simulate
+from spagree.simulation import Simulation, simulate
 
 CLASSICS = ["fleiss1971", "krippendorff2011", "landis-koch1977", "cohen1968", "gwet2014"]
 SIMULATED = ["sparse", "adaptive"]

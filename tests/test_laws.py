@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import SIMPLE, agreement, counted, long_frame, parse, rounded, spa, tally_of
+from spagree.counts.items import item_counts
+from spagree.counts.tally import Cell, Tally
 from spagree.estimate import SCHEMES, Findings, find
-from spagree.tally.items import item_counts
-from spagree.tally.tally import Cell, Tally
 
 every_scheme = pytest.mark.parametrize("scheme", SCHEMES)
 

@@ -13,8 +13,8 @@ import pytest
 
 import spagree
 from spagree.cli.app import cli
+from spagree.counts.policies import LEFT_OUT
 from spagree.read.columns import COMMON_NAMES
-from spagree.tally.policies import LEFT_OUT
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")

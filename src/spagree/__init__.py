@@ -17,22 +17,8 @@ many annotations a narrower interval takes.
 
 # __init__.pyi lists the public names; they are loaded on first use, so that `import spagree` and --help stay fast.
 
-import sys
 from functools import cache
 from importlib import import_module
-from types import ModuleType
-
-
-class _Surface(ModuleType):
-    """The functions ``simulate`` and ``tally`` share their names with modules; users get the functions."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Ignore the binding that importing ``spagree.simulate`` or ``spagree.tally`` makes."""
-        if not (name in ("simulate", "tally") and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Surface
 
 
 @cache

@@ -5,6 +5,12 @@ from spagree.assignment import assign as assign
 from spagree.comparing import Comparison as Comparison
 from spagree.comparing import ModelComparison as ModelComparison
 from spagree.comparing import compare as compare
+from spagree.counts.items import ItemCounts as ItemCounts
+from spagree.counts.live import LiveTally as LiveTally
+from spagree.counts.saved import load as load
+from spagree.counts.saved import save as save
+from spagree.counts.tally import Cell as Cell
+from spagree.counts.tally import Tally as Tally
 from spagree.errors import ColumnError as ColumnError
 from spagree.errors import DataError as DataError
 from spagree.errors import DuplicateError as DuplicateError
@@ -21,12 +27,6 @@ from spagree.measuring import measure as measure
 from spagree.measuring import measure_all as measure_all
 from spagree.measuring import tally as tally
 from spagree.read.examples import example as example
-from spagree.simulate import Simulation as Simulation
-from spagree.simulate import simulate as simulate
-from spagree.tally.items import ItemCounts as ItemCounts
-from spagree.tally.live import LiveTally as LiveTally
-from spagree.tally.saved import load as load
-from spagree.tally.saved import save as save
-from spagree.tally.tally import Cell as Cell
-from spagree.tally.tally import Tally as Tally
+from spagree.simulation import Simulation as Simulation
+from spagree.simulation import simulate as simulate
 from spagree.version import __version__ as __version__

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spagree.counts.engines import column_names, to_polars, write_table
 from spagree.errors import Figures, SpagreeError, UsageError, count
 from spagree.estimate import (
     Corrected,
@@ -21,7 +22,6 @@ from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.overlap import Overlap
 from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR
-from spagree.tally.engines import column_names, to_polars, write_table
 from spagree.understood import Caution, Understood
 from spagree.write import refuse_existing
 

@@ -8,6 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from spagree.agreement import Agreement
+from spagree.counts.count import Counted, HeldAnnotations, count
+from spagree.counts.items import ItemCounts, ItemTable, item_counts
+from spagree.counts.labels import caution_ids, caution_variants
+from spagree.counts.policies import Policies
+from spagree.counts.saved import is_saved_tally, load_all
+from spagree.counts.tally import Tally
 from spagree.errors import SpagreeError, UnknownNameError, UsageError, unknown_name
 from spagree.estimate import Bootstrap, check_level, check_scheme
 from spagree.estimate.breakdowns import Measurement
@@ -19,12 +25,6 @@ from spagree.options import Estimating, Reading, declared, non_default, split
 from spagree.read import read, read_all
 from spagree.read.annotations import LABEL, Annotations
 from spagree.read.layouts import FORMATS
-from spagree.tally.count import Counted, HeldAnnotations, count
-from spagree.tally.items import ItemCounts, ItemTable, item_counts
-from spagree.tally.labels import caution_ids, caution_variants
-from spagree.tally.policies import Policies
-from spagree.tally.saved import is_saved_tally, load_all
-from spagree.tally.tally import Tally
 from spagree.understood import Caution, Understood
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def ready(source: Any) -> Tally | ItemCounts | Counted | None:
     paths = source if isinstance(source, list) else [source]
     if paths and all(isinstance(path, str | Path) for path in paths):
         return load_all(paths) if all(map(is_saved_tally, paths)) else None
-    from spagree.tally.live import State
+    from spagree.counts.live import State
 
     return source.counted() if isinstance(source, State) else None
 

@@ -68,7 +68,7 @@ def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[
     heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "sqlite3", "jinja2"}
     heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
     heavy |= {"difflib", "hashlib", "hmac", "gzip", "zipfile", "rich._emoji_codes", "spagree.read.pseudonyms"}
-    heavy |= {"spagree.tally.live"}
+    heavy |= {"spagree.counts.live"}
     breakdowns = {"actions", "annotators", "comparison", "development", "groups", "since"}
     unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "plan")}
     unasked |= {f"spagree.read.tools.{name}" for name in ("export", "records", "tool")}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import spagree
+from spagree.counts.coded import in_order
 from spagree.estimate.models import ModelFindings, among_people
 from spagree.estimate.uncertainty import Estimate
-from spagree.tally.coded import in_order
 
 ROUNDS = 60
 LEAST = 0.88  # 0.95 less two and a half standard errors of 60 rounds

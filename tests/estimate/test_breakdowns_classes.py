@@ -15,9 +15,9 @@ import spagree
 from breakdown_oracle import THREE_ITEMS, Rows, by_item, class_agreement, close, confused, rows_of
 from examples import examples
 from oracle import exactly
+from spagree.counts import count as counting
 from spagree.estimate.classes import ALONE, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
-from spagree.tally import count as counting
 
 ROWS = [*THREE_ITEMS, ("q4", "cyd", "other")]
 

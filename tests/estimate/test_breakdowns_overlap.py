@@ -13,10 +13,10 @@ import spagree
 from breakdown_oracle import Rows, by_item, rows_of
 from examples import examples
 from oracle import exactly
+from spagree.counts.coded import coded_in_python
 from spagree.estimate.meetings import acquaintances
 from spagree.estimate.overlap import Bridge, Overlap, Team
 from spagree.read import read
-from spagree.tally.coded import coded_in_python
 
 Label = "x"
 

@@ -32,12 +32,12 @@ import spagree
 from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
 from examples import examples
 from oracle import exactly
+from spagree.counts.coded import coded_in_python
 from spagree.estimate import meetings as counting
 from spagree.estimate import pairs as module
 from spagree.estimate.chance import FEW_FOR_METRIC
 from spagree.estimate.uncertainty import wilson
 from spagree.read import read
-from spagree.tally.coded import coded_in_python
 
 Said = list[tuple[str, str]]
 Similarity = Callable[[str, str], Fraction]

@@ -16,12 +16,12 @@ import pytest
 
 import spagree
 from oracle import ends, exactly, relative_variance
+from spagree.counts import count as counting
 from spagree.errors import DataError, UsageError
 from spagree.estimate import cautions
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.item_groups import ONE_CLUSTER
 from spagree.estimate.uncertainty import wilson
-from spagree.tally import count as counting
 
 COLUMNS = ["item", "annotator", "label", "doc"]
 Rows = list[tuple[Any, ...]]

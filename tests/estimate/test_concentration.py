@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import spagree
+from spagree.counts.tally import Tally
 from spagree.estimate.concentration import concentration
 from spagree.present.verdicts import verdicts
-from spagree.tally.tally import Tally
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 import spagree
 from oracle import exactly
+from spagree.counts.tally import Tally
 from spagree.estimate.breakdown_values import Absent, known
 from spagree.estimate.classes import option_agreement
 from spagree.estimate.disagreement import Disagreement
@@ -18,7 +19,6 @@ from spagree.estimate.label_counts import votes, votes_of_items
 from spagree.estimate.missingness import AgreementAt, in_ranges
 from spagree.estimate.since import change_of, check_target
 from spagree.estimate.uncertainty import Estimate
-from spagree.tally.tally import Tally
 
 ITEMS = {"q1": "aab", "q2": "ab", "q3": "abc", "q4": "aaaa", "q5": "bbcc", "q6": "cc", "q7": "a"}
 ROWS = [(item, f"p{who}", label) for item, labels in ITEMS.items() for who, label in enumerate(labels)]
@@ -246,7 +246,7 @@ def test_items_are_the_same_where_the_data_lives_and_in_codes(metric: str, monke
 
 def test_votes_of_many_combinations_of_labels_come_from_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = spagree.measure(ROWS)
-    monkeypatch.setattr(sys.modules["spagree.tally.count"], "MOST_PATTERNS", 0)
+    monkeypatch.setattr(sys.modules["spagree.counts.count"], "MOST_PATTERNS", 0)
     found = spagree.measure(ROWS)
     assert found.measurement.tally.patterns is None
     assert found.classes().equals(expected.classes()) and found.disputed(5).equals(expected.disputed(5))

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import BARS, parse, tally_of
+from spagree.counts.tally import Cell, Tally
 from spagree.estimate import COEFFICIENTS, find, weigh
 from spagree.estimate import chance as module
 from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
 from spagree.estimate.uncertainty import wilson
 from spagree.estimate.weights import ByN
-from spagree.tally.tally import Cell, Tally
 
 Items = list[list[str]]
 SMALL = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=5), min_size=2, max_size=7)

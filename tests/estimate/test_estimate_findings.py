@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, parse, tally_of
+from spagree.counts.count import Counted
+from spagree.counts.items import ItemCounts
+from spagree.counts.policies import Clean, Policies
+from spagree.counts.tally import Cell, Tally
 from spagree.estimate import (
     SCHEMES,
     AgreementAt,
@@ -29,10 +33,6 @@ from spagree.estimate.cautions import cautions as estimate_cautions
 from spagree.estimate.item_groups import ItemGroups
 from spagree.estimate.uncertainty import Interval, leading
 from spagree.messages import spelled
-from spagree.tally.count import Counted
-from spagree.tally.items import ItemCounts
-from spagree.tally.policies import Clean, Policies
-from spagree.tally.tally import Cell, Tally
 from spagree.understood import Caution
 
 GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")

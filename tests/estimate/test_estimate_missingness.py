@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, agreement, parse, relative_variance, tally_of
+from spagree.counts.tally import Tally
 from spagree.estimate import Estimate, Missingness, find
-from spagree.tally.tally import Tally
 
 
 def slow_trend(items: list[list[str]]) -> float:

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import spagree
 from oracle import exactly, parse, tally_of
+from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, UsageError
 from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
 from spagree.estimate.label_counts import similar_votes, votes
 from spagree.estimate.plan import item_shape
 from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set
-from spagree.tally.tally import Cell, Tally
 
 NUMBERS = "1123 112 3345 22 15 5544 1234 33"
 LABELS = ["1", "2", "4"]

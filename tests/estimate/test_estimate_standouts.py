@@ -18,10 +18,10 @@ import spagree
 from breakdown_oracle import Rows, rows_of
 from command import Run
 from examples import examples
+from spagree.counts.coded import Coded
 from spagree.estimate.annotators import FEW_OF_THREE, OTHERS_ALIKE, Visits, _without_two, mean_agreement
 from spagree.estimate.label_counts import votes_in_codes
 from spagree.estimate.uncertainty import wilson
-from spagree.tally.coded import Coded
 
 
 def test_the_mean_is_that_of_annotations_not_of_items() -> None:

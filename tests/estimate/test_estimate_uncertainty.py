@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, agreement, parse, relative_variance, tally_of
+from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
 from spagree.estimate.intervals import two_sided, wilson_each
@@ -27,7 +28,6 @@ from spagree.estimate.uncertainty import (
     undefined,
     wilson,
 )
-from spagree.tally.tally import Tally
 
 ITEMS = parse(BARS)
 PAIRABLE = [labels for labels in ITEMS if len(labels) > 1]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from oracle import exactly, parse, rounded, spa, tally_of
+from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate import CUSTOM, DEFAULT, SCHEMES, check_scheme, find, weigh
 from spagree.estimate.weights import zetas
-from spagree.tally.tally import Tally
 
 ITEMS = parse("a aa ab aab abc aaab aabbb cccccc")
 TALLY = tally_of(ITEMS)

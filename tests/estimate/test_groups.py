@@ -18,10 +18,10 @@ import pytest
 
 import spagree
 from oracle import exactly
+from spagree.counts.tally import Tally
 from spagree.errors import DataError, UsageError
 from spagree.estimate import groups as groups_module
 from spagree.estimate.comparison import p_of
-from spagree.tally.tally import Tally
 
 COLUMNS = {"item": pl.String, "annotator": pl.String, "label": pl.String, "lang": pl.String, "team": pl.String}
 TEAM = {"a0": "expert", "a1": "expert", "a2": "crowd", "a3": "crowd", "a4": "crowd"}

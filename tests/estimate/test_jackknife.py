@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spagree.counts.coded import Coded
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Sizes
 from spagree.estimate.label_counts import LabelCounts, votes_in_codes
-from spagree.tally.coded import Coded
 
 Rows = list[tuple[int, int, int]]
 PEOPLE, LABELS = "abcde", "xyz"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from spagree.counts.tally import Tally
 from spagree.estimate import find
 from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits
 from spagree.estimate.uncertainty import wilson
-from spagree.tally.tally import Tally
 
 ROOM, MOST, SIZE = 0.5, 0.8, 30.0
 LOWEST = 1 - MOST / ROOM  # of a kappa, if annotators differ on 0.8 of the items and by chance on half

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import spagree
+from spagree.counts.coded import Coded
 from spagree.estimate.annotators import LabelShares, label_shares
-from spagree.tally.coded import Coded
 
 
 def shares(rows: list[tuple[int, int, int]], people: int) -> LabelShares:

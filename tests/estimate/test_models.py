@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from spagree.counts.coded import Coded, in_order
 from spagree.estimate.comparison import holm
 from spagree.estimate.models import (
     NO_ITEMS,
@@ -21,7 +22,6 @@ from spagree.estimate.models import (
 )
 from spagree.estimate.others import Others
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate
-from spagree.tally.coded import Coded, in_order
 
 LABELS = ["a", "b", "c"]
 BY_N = {n: Fraction(n - 1) for n in range(2, 12)}

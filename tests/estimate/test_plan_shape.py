@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, Labels, parse, spa, tally_of
+from spagree.counts.tally import Tally
 from spagree.estimate.plan import Shape, item_shape, usual_shape
-from spagree.tally.tally import Tally
 
 
 def triples_agree(labels: Labels) -> Fraction:

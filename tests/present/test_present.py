@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
+from spagree.counts.tally import Tally
 from spagree.errors import count
 from spagree.estimate import Estimate, find
 from spagree.estimate.breakdown_values import Breakdowns
@@ -36,7 +37,6 @@ from spagree.present.wording import (
     percent,
     printable,
 )
-from spagree.tally.tally import Tally
 from spagree.understood import Understood
 
 PERFECT = Tally.from_items([{"a": 2}] * 20)

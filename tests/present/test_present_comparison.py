@@ -9,6 +9,7 @@ import pytest
 
 import spagree
 from spagree.comparing import Comparison, ModelComparison
+from spagree.counts.tally import Tally
 from spagree.estimate.chance import Corrected
 from spagree.estimate.comparison import Pair, Side, p_of
 from spagree.estimate.models import AlternativeTest, ClassAgreement, ModelFindings
@@ -16,7 +17,6 @@ from spagree.estimate.uncertainty import Estimate, Interval, leading, undefined
 from spagree.present.comparison_words import beside, sentence
 from spagree.present.model_words import model_sentence
 from spagree.present.wording import span
-from spagree.tally.tally import Tally
 from spagree.version import __version__
 
 SPA_A, SPA_B = (Estimate(value, None, None, None, 0.95, "annotations_m1") for value in (0.70, 0.76))

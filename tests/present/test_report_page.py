@@ -21,10 +21,10 @@ import pytest
 
 import spagree
 from command import Run
+from spagree.counts.count import HeldAnnotations
 from spagree.estimate.breakdown_values import known
 from spagree.present.report import page
 from spagree.present.report.page import _environment, packed_library
-from spagree.tally.count import HeldAnnotations
 
 SECTIONS = ["top", "trust", "chance", "where", "items", "who", "course", "next", "method"]
 FULL = [

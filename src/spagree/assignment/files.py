@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.assignment.design import Assignment
+from spagree.counts.engines import rows
 from spagree.errors import ColumnError, DataError, unknown_name
 from spagree.late import nw
 from spagree.read.columns import resolve
@@ -20,7 +21,6 @@ from spagree.read.files import paths
 from spagree.read.request import Request
 from spagree.read.sources import file_table
 from spagree.read.table import cell, listed
-from spagree.tally.engines import rows
 from spagree.write import save_frame, write_atomically
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
+from spagree.counts.engines import rows
+from spagree.counts.tally import text
 from spagree.errors import DataError
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM
-from spagree.tally.engines import rows
-from spagree.tally.tally import text
 
 Pair = tuple[str, str]
 Short = tuple[str, int, int]

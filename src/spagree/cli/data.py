@@ -26,8 +26,8 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     spagree merge part1.json part2.json -o all.json
     spagree score all.json
     """
+    from spagree.counts.saved import save
     from spagree.measuring import item_counts_and_cautions, tally_and_cautions
-    from spagree.tally.saved import save
     from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)
@@ -45,7 +45,7 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
 @force_option
 def merge(parts: Sequence[str], output: str, force: bool) -> None:
     """Add up saved tallies. Unless they were made with --keep-items, no item may be in two PARTS."""
-    from spagree.tally.saved import load_all, save
+    from spagree.counts.saved import load_all, save
 
     save(load_all(parts), output, force=force)
     note(f"merged {count(len(parts), 'part')} into {output}")
@@ -88,7 +88,7 @@ def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Param
 def simulate(output: str, force: bool, **parameters: Any) -> None:
     """Simulate annotations whose true agreement is known, to try things out and to plan."""
     from spagree.present.wording import figure
-    from spagree.simulate import simulate as draw
+    from spagree.simulation import simulate as draw
     from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)

@@ -19,6 +19,11 @@ import numpy as np
 from spagree.agreement import Agreement
 from spagree.comparing.results import ModelComparison
 from spagree.comparing.sides import MOST_AT_HOME, estimating
+from spagree.counts.coded import UNKNOWN, in_order, places
+from spagree.counts.engines import column_names, to_polars
+from spagree.counts.items import spelled
+from spagree.counts.labels import BAR, canonical, caution_variants, options_of
+from spagree.counts.policies import Clean, respelled
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
 from spagree.estimate.cautions import is_named_like_a_model
 from spagree.estimate.models import ModelFindings, among_people
@@ -30,11 +35,6 @@ from spagree.messages import opt
 from spagree.options import TOOLS, Reading, declared, split
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
-from spagree.tally.coded import UNKNOWN, in_order, places
-from spagree.tally.engines import column_names, to_polars
-from spagree.tally.items import spelled
-from spagree.tally.labels import BAR, canonical, caution_variants, options_of
-from spagree.tally.policies import Clean, respelled
 from spagree.understood import Caution
 
 if TYPE_CHECKING:

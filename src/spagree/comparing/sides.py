@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.agreement import Agreement
 from spagree.comparing.results import Comparison
+from spagree.counts.coded import places
+from spagree.counts.count import group_name
+from spagree.counts.engines import column_names, row_count, rows, to_polars
+from spagree.counts.items import ItemCounts, spelled
 from spagree.errors import DataError, UsageError, count
 from spagree.estimate import Bootstrap
 from spagree.estimate.breakdowns import MOST_FOR_BOTH
@@ -22,10 +26,6 @@ from spagree.late import nw
 from spagree.measuring import measure
 from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
-from spagree.tally.coded import places
-from spagree.tally.count import group_name
-from spagree.tally.engines import column_names, row_count, rows, to_polars
-from spagree.tally.items import ItemCounts, spelled
 from spagree.timestamps import unix_seconds
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from spagree.counts.coded import Coded
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
 from spagree.estimate.intervals import AT_THE_END, mean_error, wilson_each
@@ -20,7 +21,6 @@ from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.estimate.weights import ByN
 from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
-from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars

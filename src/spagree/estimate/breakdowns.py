@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spagree.counts.coded import NO_ANNOTATORS
+from spagree.counts.engines import to_polars
+from spagree.counts.labels import MOST_ANNOTATIONS
+from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Action, Breakdowns, or_none, outcome
 from spagree.estimate.chance import NO_PATTERNS
@@ -33,10 +37,6 @@ from spagree.late import nw
 from spagree.messages import opt, spelled
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
-from spagree.tally.coded import NO_ANNOTATORS
-from spagree.tally.engines import to_polars
-from spagree.tally.labels import MOST_ANNOTATIONS
-from spagree.tally.tally import Tally
 from spagree.understood import Caution
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from spagree.counts.tally import Tally
 from spagree.errors import count
 from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
@@ -13,7 +14,6 @@ from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
 from spagree.estimate.uncertainty import FEW_ITEMS, ITEMS, Estimate
 from spagree.estimate.weights import Weights
 from spagree.messages import opt
-from spagree.tally.tally import Tally
 from spagree.understood import Caution
 
 FREE_TEXT, FEWEST_LABELS = 0.5, 10  # distinct labels per annotation, and distinct labels, that suggest free text

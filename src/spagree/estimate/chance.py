@@ -16,6 +16,7 @@ from math import inf, sqrt
 
 import numpy as np
 
+from spagree.counts.tally import Tally
 from spagree.estimate import jackknife
 from spagree.estimate.intervals import below_chance, deviations, effective_number, fisher_limits, kappa_limits
 from spagree.estimate.item_groups import ONE_CLUSTER, relative_weights, total
@@ -38,7 +39,6 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.weights import ByN
 from spagree.grouping import Floats, Ints, numbered, run_starts, sums
-from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"

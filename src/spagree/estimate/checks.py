@@ -41,7 +41,7 @@ def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
     """Every check, in the order a reader asks.
 
     >>> from spagree.estimate import find
-    >>> from spagree.tally.tally import Tally
+    >>> from spagree.counts.tally import Tally
     >>> results = checks(Breakdowns(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))))
     >>> [(check.code, check.state) for check in results][:3]
     [('precision', 'problem'), ('coverage', 'fine'), ('assumption', 'cannot_tell')]

@@ -41,7 +41,7 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
     those on which someone chose it. Chance means choosing it blindly with the same frequency.
 
     >>> from spagree.estimate.label_counts import votes
-    >>> from spagree.tally.tally import Tally
+    >>> from spagree.counts.tally import Tally
     >>> counts = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
     >>> option_agreement(counts, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
     [('b', 1, 0.6666666666666666), ('a', 4, 1.0)]
@@ -79,7 +79,7 @@ def classes(votes: LabelCounts, level: float) -> polars.DataFrame:
     """One row per class, lowest agreement first; classes seen on few items come last.
 
     >>> from spagree.estimate.label_counts import votes
-    >>> from spagree.tally.tally import Tally
+    >>> from spagree.counts.tally import Tally
     >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
     >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
     [('b', 3, 2, 0.3333333333333333), ('a', 4, 3, 0.5)]
@@ -130,7 +130,7 @@ def confusion(votes: LabelCounts) -> polars.DataFrame:
     ``probability`` is that of ``other`` as the second annotation, given ``class`` as the first.
 
     >>> from spagree.estimate.label_counts import votes
-    >>> from spagree.tally.tally import Tally
+    >>> from spagree.counts.tally import Tally
     >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
     >>> confusion(data).rows()
     [('a', 'b', 3, 2, 0.5), ('b', 'a', 3, 2, 0.6666666666666666)]

@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate import jackknife
 from spagree.estimate.chance import Corrected, alpha_without
@@ -33,7 +34,6 @@ from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, POPULATIONS, E
 from spagree.estimate.weights import ByN, weigh, weigh_at
 from spagree.grouping import Floats, Ints, sums
 from spagree.options import CustomWeights
-from spagree.tally.tally import Tally
 
 Verdict = Literal["agrees_more", "agrees_less", "label_mix", "the_same", "cannot_tell"]
 Kind = Literal["items", "people", "annotations"]

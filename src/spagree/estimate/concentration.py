@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate
 
-from spagree.tally.tally import Tally
+from spagree.counts.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)

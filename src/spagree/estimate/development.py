@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from spagree.counts.coded import CodedTable
+from spagree.counts.live import pattern
+from spagree.counts.tally import Cell, Pattern, Tally
 from spagree.errors import DataError, UsageError
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
@@ -24,9 +27,6 @@ from spagree.grouping import AnyInts, Ints, counted, numbered, run_of_each, run_
 from spagree.messages import opt
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
-from spagree.tally.coded import CodedTable
-from spagree.tally.live import pattern
-from spagree.tally.tally import Cell, Pattern, Tally
 
 if TYPE_CHECKING:
     import polars

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import polars
 
+from spagree.counts.coded import CodedTable
+from spagree.counts.engines import to_polars
+from spagree.counts.items import ItemTable, items_in_codes
 from spagree.estimate.item_groups import relative_weights
 from spagree.estimate.label_counts import LabelCounts, votes_of_items
 from spagree.grouping import Floats, counted, pairs_within, sums
 from spagree.late import nw
-from spagree.tally.coded import CodedTable
-from spagree.tally.engines import to_polars
-from spagree.tally.items import ItemTable, items_in_codes
 
 ROUNDING = 1e-9
 ALARM = 0.05
@@ -79,7 +79,7 @@ class Disagreement:
         pair clearly exceeds that, corrected for the number of pairs.
 
         >>> from spagree.estimate.label_counts import votes
-        >>> from spagree.tally.tally import Tally
+        >>> from spagree.counts.tally import Tally
         >>> items = votes(Tally.from_items([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 2}]))
         >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share").rows()
         [('a', 'b', 0.6666666666666666), ('b', 'c', 0.3333333333333333)]

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spagree.counts.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python, places
+from spagree.counts.count import fetched_few, group_name
+from spagree.counts.engines import to_polars
+from spagree.counts.items import ItemTable
+from spagree.counts.tally import NO_VALUE, Tally
 from spagree.errors import UsageError
 from spagree.estimate.item_groups import cluster_numbers
 from spagree.estimate.overlap import is_small
@@ -15,11 +20,6 @@ from spagree.grouping import Ints
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM
 from spagree.read.frames import is_spark
-from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python, places
-from spagree.tally.count import fetched_few, group_name
-from spagree.tally.engines import to_polars
-from spagree.tally.items import ItemTable
-from spagree.tally.tally import NO_VALUE, Tally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

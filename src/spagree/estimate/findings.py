@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
 
+from spagree.counts.count import Counted
+from spagree.counts.tally import Tally, commonest_first
 from spagree.errors import UsageError
 from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
@@ -32,8 +34,6 @@ from spagree.estimate.uncertainty import (
 from spagree.estimate.weights import DEFAULT, REGISTRY, ByN, Weights, check_scheme, weigh, weigh_at
 from spagree.messages import opt
 from spagree.options import CustomWeights
-from spagree.tally.count import Counted
-from spagree.tally.tally import Tally, commonest_first
 from spagree.understood import Caution
 
 RESAMPLED = "a bootstrap resamples items only"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from spagree.counts.coded import Coded
+from spagree.counts.tally import NO_VALUE, Grouped, Tally
 from spagree.errors import UsageError
 from spagree.estimate.chance import UNKNOWN_PEOPLE
 from spagree.estimate.comparison import Known, Pair, Side, compare_sides, weights_of
@@ -27,8 +29,6 @@ from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Estimate, Inte
 from spagree.grouping import Floats, Ints, sums
 from spagree.messages import opt
 from spagree.options import CustomWeights
-from spagree.tally.coded import Coded
-from spagree.tally.tally import NO_VALUE, Grouped, Tally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

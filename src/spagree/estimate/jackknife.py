@@ -14,11 +14,11 @@ from typing import Self
 
 import numpy as np
 
+from spagree.counts.coded import Coded
 from spagree.estimate.intervals import deviations
 from spagree.estimate.item_groups import relative_weights, total
 from spagree.estimate.label_counts import LabelCounts, add_up
 from spagree.grouping import Floats, Ints, counted, numbered, run_starts, sums
-from spagree.tally.coded import Coded
 
 CELLS_AT_ONCE = 4_000_000
 UNDERFLOW = -2000  # powers of two beyond which a weight is nothing beside the largest

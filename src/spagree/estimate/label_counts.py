@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spagree.counts.coded import Coded
+from spagree.counts.items import spelled
+from spagree.counts.tally import EXACT, NO_VALUE, Tally
 from spagree.errors import DataError
 from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers, item_groups, renumbered, total
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.grouping import Floats, Ints, counted, pairs_within, run_starts, sums
-from spagree.tally.coded import Coded
-from spagree.tally.items import spelled
-from spagree.tally.tally import EXACT, NO_VALUE, Tally
 
 if TYPE_CHECKING:
     import polars

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from spagree.counts.coded import Coded
 from spagree.errors import DataError
 from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, run_of_each, run_starts, sums
 from spagree.messages import opt
-from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

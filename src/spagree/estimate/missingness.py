@@ -54,7 +54,7 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     this agreement implies, as behind an interval (docs/studies/assumption.md).
 
     >>> from spagree.estimate.item_groups import item_groups
-    >>> from spagree.tally.tally import Tally
+    >>> from spagree.counts.tally import Tally
     >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
     >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
     >>> result = missingness(items, 0.95)

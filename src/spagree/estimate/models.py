@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from spagree.counts.coded import Coded, in_order
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
 from spagree.estimate.intervals import deviations, effective_number, two_sided
@@ -39,7 +40,6 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.weights import DEFAULT, ByN
 from spagree.grouping import AnyInts, Floats, Ints, numbered, ratio, sums
-from spagree.tally.coded import Coded, in_order
 
 Verdict = Literal["better", "as_good", "slightly_worse", "worse", "cannot_tell"]
 MARGIN = 0.05

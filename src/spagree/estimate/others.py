@@ -14,6 +14,7 @@ from math import inf, sqrt
 
 import numpy as np
 
+from spagree.counts.coded import Coded
 from spagree.errors import count
 from spagree.estimate import jackknife
 from spagree.estimate.intervals import deviations, effective_number
@@ -25,7 +26,6 @@ from spagree.estimate.overlap import team_of_each
 from spagree.estimate.uncertainty import ITEMS, Estimate, Interval, effective_items, steadied, wilson
 from spagree.estimate.weights import ByN
 from spagree.grouping import Floats, Ints, numbered
-from spagree.tally.coded import Coded
 
 FEWEST = 4  # annotators or teams: three cannot show how they differ
 FEW = ("no annotators", "one annotator", "two annotators", "three annotators")

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spagree.counts.coded import Coded
 from spagree.errors import count
 from spagree.estimate.meetings import acquaintances
 from spagree.grouping import AnyInts, Ints, counted, run_starts
-from spagree.tally.coded import Coded
 from spagree.understood import Caution
 
 THIN = 5

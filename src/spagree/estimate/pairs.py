@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spagree.counts.coded import Coded
 from spagree.errors import DataError, UsageError
 from spagree.estimate.chance import FEW_FOR_METRIC
 from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits, mean_error, wilson_each
@@ -16,7 +17,6 @@ from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.meetings import Meetings, agreeing, meetings
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.grouping import Floats, Ints, sums
-from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate.item_groups import ItemGroups, relative_weights
 from spagree.estimate.label_counts import LabelCounts, item_groups_of
@@ -29,7 +30,6 @@ from spagree.estimate.uncertainty import Estimate, half_interval, standard_error
 from spagree.estimate.weights import weigh_at
 from spagree.grouping import Floats
 from spagree.options import CustomWeights
-from spagree.tally.tally import Tally
 from spagree.timestamps import is_date, unix_seconds
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
+from spagree.counts.tally import Tally
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.label_counts import LabelCounts
 from spagree.grouping import Floats
 from spagree.options import CustomWeights
-from spagree.tally.tally import Tally
 
 
 def zetas(class_counts: Iterable[int | float | Fraction]) -> tuple[Fraction, Fraction]:

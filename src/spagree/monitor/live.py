@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spagree.agreement import Agreement
+from spagree.counts.coded import Coded
+from spagree.counts.live import counted_codes
 from spagree.estimate.overlap import Overlap, overlap
 from spagree.estimate.watch import (
     ClosedItems,
@@ -22,8 +24,6 @@ from spagree.estimate.watch import (
 from spagree.grouping import Floats
 from spagree.measuring import measure
 from spagree.monitor.ledger import Columns
-from spagree.tally.coded import Coded
-from spagree.tally.live import counted_codes
 
 FIRST = 2  # annotations that close an item, unless the user says otherwise
 TO_JUDGE_PEOPLE = 3  # annotations per item needed to tell an unusual annotator from a hard item

@@ -20,6 +20,8 @@ from urllib.parse import urlencode, urlsplit
 
 from watchfiles import watch
 
+from spagree.counts.engines import to_polars
+from spagree.counts.tally import text
 from spagree.errors import DataError, SpagreeError, UsageError
 from spagree.monitor.hooks import (
     APART,
@@ -37,8 +39,6 @@ from spagree.read import read_all
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Annotations
 from spagree.read.databases.addresses import is_server, public
 from spagree.read.files.json import as_text
-from spagree.tally.engines import to_polars
-from spagree.tally.tally import text
 
 LOOKED_EVERY = 10.0  # seconds, even if no change was noticed
 SETTLED = 0.5  # seconds without a change, if a file does not end with a newline

@@ -67,7 +67,7 @@ def check_line(breakdowns: Breakdowns) -> str:
     """Every check with its sign and name; the sign is readable without colour.
 
     >>> from spagree.estimate import find
-    >>> from spagree.tally.tally import Tally
+    >>> from spagree.counts.tally import Tally
     >>> findings = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
     >>> check_line(Breakdowns(findings)).split(" · ")[1]
     '<span title="fine">✓ coverage</span>'

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from spagree.counts.policies import AFTER_FIRST
 from spagree.errors import count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, WILSON
 from spagree.present.wording import figure, interval, p_value, percent, printable, sentence
-from spagree.tally.policies import AFTER_FIRST
 from spagree.version import __version__
 
 MOST_WEIGHTS = 8

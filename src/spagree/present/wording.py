@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from math import floor, log10
 
+from spagree.counts.policies import AFTER_FIRST, LEFT_OUT
 from spagree.estimate import Estimate
 from spagree.estimate.uncertainty import Interval
-from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 MOST_DIGITS = 6
 NOISE = 1e-12  # a 0 up to rounding error

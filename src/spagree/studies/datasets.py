@@ -67,7 +67,7 @@ def draw(standin: StandIn, seed: int) -> pl.DataFrame:
     """
     import polars as pl
 
-    from spagree.simulate import simulate
+    from spagree.simulation import simulate
 
     drawn = []
     about: dict[str, Any] = {"annotators": 40, "classes": standin.classes, "skew": standin.skew}
@@ -129,7 +129,7 @@ class LabelSet:
 
     def tally(self) -> Any:
         """What spagree itself counts from these annotations."""
-        from spagree.tally.tally import Tally
+        from spagree.counts.tally import Tally
 
         counts: list[Counter[str]] = [Counter() for _ in range(self.items)]
         for item, label in zip(self.item.tolist(), self.label.tolist(), strict=True):
@@ -343,7 +343,7 @@ def _tidy_files(folder: Path | None) -> dict[str, Path]:
 
 def read_tidy(path: Path) -> pl.DataFrame:
     """Item and label of a tidy file, through spagree's own reader; repeats by one annotator are kept."""
+    from spagree.counts.engines import to_polars
     from spagree.read import read
-    from spagree.tally.engines import to_polars
 
     return to_polars(read(path).frame.select("item", "label")).drop_nulls()

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from spagree.counts.tally import Cell, Tally
 from spagree.estimate.weights import REGISTRY, weigh, zetas
-from spagree.tally.tally import Cell, Tally
 
 ANNOTATIONS = range(2, 11)
 CLASSES = range(2, 8)

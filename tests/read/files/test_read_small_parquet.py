@@ -19,10 +19,10 @@ from polars.testing import assert_frame_equal
 import spagree
 from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
+from spagree.counts import count as counting
+from spagree.counts import engines, labels
 from spagree.read import read
 from spagree.read.files import duckdb as store
-from spagree.tally import count as counting
-from spagree.tally import engines, labels
 
 COLUMNS = ("item", "annotator", "label")
 ROWS = [("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "yes"), ("q2", "bob", "yes"), ("q3", "cyd", "no")]

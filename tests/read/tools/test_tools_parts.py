@@ -411,7 +411,7 @@ def test_an_unknown_option_is_a_type_error() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_tool_declares_itself_completely(name: str) -> None:
-    from spagree.tally.policies import LEFT_OUT
+    from spagree.counts.policies import LEFT_OUT
 
     tool = load(name)
     assert tool.name == name and tool.title and {"item", "annotator"} <= tool.fields.keys()

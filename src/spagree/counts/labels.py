@@ -9,12 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from spagree.counts.engines import column_names, engine_of, replaced, rows, sampled_items
+from spagree.counts.tally import Tally, text
 from spagree.errors import DataError, UsageError, count
 from spagree.late import nw
 from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, TIME
-from spagree.tally.engines import column_names, engine_of, replaced, rows, sampled_items
-from spagree.tally.tally import Tally, text
 from spagree.understood import Caution
 
 NUMBER, NUMBER_STARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII), frozenset("+-.0123456789")

@@ -18,15 +18,15 @@ from breakdown_oracle import Rows, rows_of
 from examples import examples
 from oracle import counted, exactly
 from spagree import grouping
+from spagree.counts import engines
+from spagree.counts.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
+from spagree.counts.items import SHOWN_LABELS, votes_of
+from spagree.counts.policies import Policies
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.uncertainty import wilson
 from spagree.grouping import counted as count_keys
 from spagree.grouping import pairs_within, run_of_each
 from spagree.read import read
-from spagree.tally import engines
-from spagree.tally.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
-from spagree.tally.items import SHOWN_LABELS, votes_of
-from spagree.tally.policies import Policies
 
 SCHEMA = ["item", "annotator", "label"]
 

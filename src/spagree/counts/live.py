@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from spagree.counts.coded import UNKNOWN, code_items, code_names
+from spagree.counts.count import MOST_PATTERNS, Counted, HeldAnnotations
+from spagree.counts.engines import to_polars
+from spagree.counts.labels import caution_variants
+from spagree.counts.policies import Policies
+from spagree.counts.tally import NO_VALUE, Grouped, Pattern, Tally, Votes, refuse_overflow, text
+from spagree.counts.tally import text as text_of
 from spagree.errors import DataError, DuplicateError, count
 from spagree.grouping import Codes, Ints, run_starts
 from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, LABEL, TEXT, TIME, is_missing
-from spagree.tally.coded import UNKNOWN, code_items, code_names
-from spagree.tally.count import MOST_PATTERNS, Counted, HeldAnnotations
-from spagree.tally.engines import to_polars
-from spagree.tally.labels import caution_variants
-from spagree.tally.policies import Policies
-from spagree.tally.tally import NO_VALUE, Grouped, Pattern, Tally, Votes, refuse_overflow, text
-from spagree.tally.tally import text as text_of
 from spagree.timestamps import unix_seconds
 
 if TYPE_CHECKING:

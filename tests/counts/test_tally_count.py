@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from examples import examples
 from oracle import BARS, annotations, counted, exactly, long_frame, no_zeros, parse, tally_of
 from spagree import progress
+from spagree.counts.count import count, item_agreement, item_sums, tally_counts
+from spagree.counts.engines import rows
+from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError
 from spagree.read import read
 from spagree.read.annotations import Annotations
-from spagree.tally.count import count, item_agreement, item_sums, tally_counts
-from spagree.tally.engines import rows
-from spagree.tally.tally import Cell, Tally
 from spagree.understood import Caution, Understood
 
 ITEM = st.lists(st.sampled_from(["x", "y", "", "NA"]), min_size=1, max_size=5)

@@ -9,8 +9,8 @@ import pytest
 
 import spagree
 from oracle import exactly, over_items
+from spagree.counts.live import State
 from spagree.errors import DataError
-from spagree.tally.live import State
 
 
 def recount(rows: dict[tuple[str, str], str], cluster: dict[str, str | None]) -> spagree.Tally:

@@ -11,6 +11,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree import progress
+from spagree.counts.coded import UNKNOWN, Coded, coded, coded_in_python, in_order
+from spagree.counts.engines import column_names, explained_faults, row_count, rows
+from spagree.counts.labels import (
+    caution_ids,
+    caution_own_labels,
+    caution_sets,
+    caution_variants,
+    names_of_items,
+    users_of_labels,
+)
+from spagree.counts.policies import Clean, Policies, apply_policies, drop_missing
+from spagree.counts.tally import (
+    MOST_ANNOTATIONS_PER_ITEM,
+    NO_VALUE,
+    Cell,
+    Grouped,
+    Pattern,
+    Tally,
+    Votes,
+    commonest_first,
+    refuse_overflow,
+    text,
+)
 from spagree.errors import DataError, FileError
 from spagree.grouping import LARGEST_KEY, AnyInts, Ints, run_starts
 from spagree.late import nw
@@ -30,29 +53,6 @@ from spagree.read.annotations import (
 )
 from spagree.read.files.paths import refuse_changed
 from spagree.read.table import shown
-from spagree.tally.coded import UNKNOWN, Coded, coded, coded_in_python, in_order
-from spagree.tally.engines import column_names, explained_faults, row_count, rows
-from spagree.tally.labels import (
-    caution_ids,
-    caution_own_labels,
-    caution_sets,
-    caution_variants,
-    names_of_items,
-    users_of_labels,
-)
-from spagree.tally.policies import Clean, Policies, apply_policies, drop_missing
-from spagree.tally.tally import (
-    MOST_ANNOTATIONS_PER_ITEM,
-    NO_VALUE,
-    Cell,
-    Grouped,
-    Pattern,
-    Tally,
-    Votes,
-    commonest_first,
-    refuse_overflow,
-    text,
-)
 from spagree.understood import Caution
 
 if TYPE_CHECKING:

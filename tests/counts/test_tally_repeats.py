@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import spagree
+from spagree.counts import engines
 from spagree.options import DuplicatePolicy
-from spagree.tally import engines
 
 
 @pytest.mark.parametrize("policy", ["error", "first", "last"])

@@ -20,13 +20,9 @@ import spagree
 from examples import combinations
 from local_spark import local_spark
 from oracle import BARS, annotations, counted, ends, exactly, long_frame, parse
-from spagree.errors import DataError, DuplicateError, FileError, UsageError
-from spagree.estimate import find
-from spagree.estimate.breakdowns import NOT_CHECKED
-from spagree.messages import in_python
-from spagree.tally import engines
-from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import (
+from spagree.counts import engines
+from spagree.counts.count import count, item_agreement
+from spagree.counts.engines import (
     Polars,
     columns,
     python_value,
@@ -34,8 +30,12 @@ from spagree.tally.engines import (
     rows,
     to_polars,
 )
-from spagree.tally.items import item_counts
-from spagree.tally.policies import Policies
+from spagree.counts.items import item_counts
+from spagree.counts.policies import Policies
+from spagree.errors import DataError, DuplicateError, FileError, UsageError
+from spagree.estimate import find
+from spagree.estimate.breakdowns import NOT_CHECKED
+from spagree.messages import in_python
 
 os.environ.setdefault("MODIN_ENGINE", "python")
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from oracle import exactly
+from spagree.counts.engines import to_polars
+from spagree.counts.labels import caution_sets, guess_separator, options_of, set_label, split_labels
 from spagree.errors import DataError, UsageError
-from spagree.tally.engines import to_polars
-from spagree.tally.labels import caution_sets, guess_separator, options_of, set_label, split_labels
 from spagree.understood import Caution
 
 

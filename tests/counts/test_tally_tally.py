@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import BARS, parse, tally_of
-from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, add_counts, text
+from spagree.counts.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, add_counts, text
 
 ITEM = st.lists(st.sampled_from("abc"), max_size=6)
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spagree.counts.engines import column_names, columns, in_codes, to_polars
+from spagree.counts.tally import text
 from spagree.errors import UsageError
 from spagree.grouping import LARGEST_KEY, Codes, by_hash, counted, run_starts
 from spagree.late import nw
 from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, code_values
-from spagree.tally.engines import column_names, columns, in_codes, to_polars
-from spagree.tally.tally import text
 
 if TYPE_CHECKING:
     import polars

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import exactly, parse, tally_of
+from spagree.counts import count as counting
+from spagree.counts.count import count, find_patterns
+from spagree.counts.live import LiveTally, pattern
+from spagree.counts.tally import Cell, Tally
 from spagree.errors import FileError
 from spagree.read.annotations import Annotations
-from spagree.tally import count as counting
-from spagree.tally.count import count, find_patterns
-from spagree.tally.live import LiveTally, pattern
-from spagree.tally.tally import Cell, Tally
 from spagree.understood import Understood
 
 Rows = list[tuple[str, str]]

@@ -13,9 +13,8 @@ import pytest
 import spagree
 from command import Run
 from oracle import BARS, counted, ends, exactly, long_frame, parse, tally_of
-from spagree.errors import DataError, FileError, UsageError
-from spagree.tally.items import ItemCounts, item_counts
-from spagree.tally.saved import (
+from spagree.counts.items import ItemCounts, item_counts
+from spagree.counts.saved import (
     FORMAT,
     KIND,
     PARQUET_KEY,
@@ -26,7 +25,8 @@ from spagree.tally.saved import (
     tally_from_dict,
     tally_to_dict,
 )
-from spagree.tally.tally import Cell, Tally
+from spagree.counts.tally import Cell, Tally
+from spagree.errors import DataError, FileError, UsageError
 
 FULL = Tally(
     {Cell(3, 2, 0): 2, Cell(2, 2, 0): 1, Cell(1, 0, 0): 2},

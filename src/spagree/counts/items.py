@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from spagree.counts.coded import Coded
+from spagree.counts.count import Counted, HeldAnnotations, item_agreement, tally_counts
+from spagree.counts.engines import column_names, to_polars
+from spagree.counts.tally import Tally, add_counts, same_counting, sum_known, text
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, TEXT, TIME
-from spagree.tally.coded import Coded
-from spagree.tally.count import Counted, HeldAnnotations, item_agreement, tally_counts
-from spagree.tally.engines import column_names, to_polars
-from spagree.tally.tally import Tally, add_counts, same_counting, sum_known, text
 
 if TYPE_CHECKING:
     import polars

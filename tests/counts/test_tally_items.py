@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, counted, long_frame, parse
-from spagree.tally.items import ItemCounts, item_counts
-from spagree.tally.tally import Cell, Tally
+from spagree.counts.items import ItemCounts, item_counts
+from spagree.counts.tally import Cell, Tally
 
 FRAME = long_frame(parse(BARS))
 

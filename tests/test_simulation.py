@@ -19,9 +19,9 @@ import pytest
 from numpy.typing import NDArray
 
 from spagree.errors import FileError, UsageError
-from spagree.simulate import Simulation, simulate
+from spagree.simulation import Simulation, simulate
 
-module: Any = importlib.import_module("spagree.simulate")  # the module, whatever the package calls simulate
+module: Any = importlib.import_module("spagree.simulation")
 SIGMAS = 4.5
 
 
@@ -367,7 +367,7 @@ class TestSave:
         script = (
             "import resource, sys\n"
             "from spagree.errors import FileError\n"
-            "from spagree.simulate import simulate\n"
+            "from spagree.simulation import simulate\n"
             "simulation = simulate(items=20_000)\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
             "try:\n"

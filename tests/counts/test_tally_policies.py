@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 from oracle import annotations, counted, exactly, long_frame, parse
+from spagree.counts.count import Counted, count
+from spagree.counts.engines import to_polars
+from spagree.counts.labels import caution_variants, normal_form, spelling_variants
+from spagree.counts.policies import LEFT_OUT, Policies
+from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, DuplicateError, UsageError
 from spagree.read.annotations import Annotations
-from spagree.tally.count import Counted, count
-from spagree.tally.engines import to_polars
-from spagree.tally.labels import caution_variants, normal_form, spelling_variants
-from spagree.tally.policies import LEFT_OUT, Policies
-from spagree.tally.tally import Cell, Tally
 from spagree.understood import Caution, Understood
 
 SCHEMA = ["item", "annotator", "label", "row", "time"]

@@ -11,18 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spagree.counts.items import ItemCounts
+from spagree.counts.tally import Cell, Grouped, Pattern, Tally
 from spagree.errors import DataError, FileError, UsageError
 from spagree.messages import opt
 from spagree.read.databases import addresses
 from spagree.read.files.paths import File, refuse_equal
-from spagree.tally.items import ItemCounts
-from spagree.tally.tally import Cell, Grouped, Pattern, Tally
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
     import polars
 
-    from spagree.tally.items import ItemCounts
+    from spagree.counts.items import ItemCounts
 
 FORMAT = 2
 KIND = "spagree tally"

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, rows_of
 from examples import examples
+from spagree.counts import count as counting
+from spagree.counts.coded import Coded, CodedTable, coded
+from spagree.counts.count import count, tally_of_codes
+from spagree.counts.tally import text
 from spagree.grouping import by_hash
 from spagree.measuring import measure_in_full
 from spagree.read import read
-from spagree.tally import count as counting
-from spagree.tally.coded import Coded, CodedTable, coded
-from spagree.tally.count import count, tally_of_codes
-from spagree.tally.tally import text
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from spagree import progress
+from spagree.counts.engines import column_names, engine_of, repeat_candidates, row_count, rows
+from spagree.counts.labels import canonical, join_sets, keep_each, normalized, renamed_counts, split_labels
+from spagree.counts.tally import text
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
 from spagree.late import nw
 from spagree.messages import opt
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
-from spagree.tally.engines import column_names, engine_of, repeat_candidates, row_count, rows
-from spagree.tally.labels import canonical, join_sets, keep_each, normalized, renamed_counts, split_labels
-from spagree.tally.tally import text
 from spagree.understood import Caution
 
 SHOWN_LABELS = 4

@@ -14,11 +14,11 @@ import pytest
 
 import spagree
 from oracle import exactly
+from spagree.counts import engines
+from spagree.counts.labels import canonical, caution_ids, caution_own_labels, spelling_variants
+from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.read.annotations import MOST_COMPARED
-from spagree.tally import engines
-from spagree.tally.labels import canonical, caution_ids, caution_own_labels, spelling_variants
-from spagree.tally.tally import Tally
 from spagree.understood import Caution
 
 ROWS = {
@@ -76,7 +76,7 @@ def test_long_ids_are_never_variants_of_one_another() -> None:
 
 
 def test_too_many_items_to_respell_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["spagree.tally.labels"], "MOST_RESPELLED", 4)
+    monkeypatch.setattr(sys.modules["spagree.counts.labels"], "MOST_RESPELLED", 4)
     with pytest.raises(
         UsageError, match=exactly("more than 4 items to respell; clean them first, without normalize=True")
     ):

@@ -8,9 +8,9 @@ from itertools import combinations_with_replacement
 import pytest
 
 from oracle import exactly
+from spagree.counts.saved import ENUMERATED, possible, refuse_impossible
+from spagree.counts.tally import Cell, Grouped, Tally
 from spagree.errors import DataError
-from spagree.tally.saved import ENUMERATED, possible, refuse_impossible
-from spagree.tally.tally import Cell, Grouped, Tally
 
 WHOLE = Tally.from_items([{"a": 2, "b": 1}, {"b": 2}, {"a": 1}])
 VOTES = {("d1", (("", "a", 2), ("", "b", 1))): 1, ("d1", (("", "b", 2),)): 1, ("d2", (("", "a", 1),)): 1}

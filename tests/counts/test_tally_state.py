@@ -22,14 +22,14 @@ import spagree
 from breakdown_oracle import Rows, rows_of
 from examples import examples
 from oracle import annotations, counted, exactly, no_zeros
+from spagree.counts import live as state_module
+from spagree.counts import tally as tally_module
+from spagree.counts.count import count
+from spagree.counts.engines import rows, to_polars
+from spagree.counts.live import LiveTally, State, counted_codes
+from spagree.counts.policies import Policies
+from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, DuplicateError
-from spagree.tally import live as state_module
-from spagree.tally import tally as tally_module
-from spagree.tally.count import count
-from spagree.tally.engines import rows, to_polars
-from spagree.tally.live import LiveTally, State, counted_codes
-from spagree.tally.policies import Policies
-from spagree.tally.tally import Cell, Tally
 
 ITEMS = st.sampled_from(["q1", "q2", "q3", None])
 ANNOTATORS = st.sampled_from(["ann", "bob", "cyd", None])
