@@ -75,7 +75,7 @@ def test_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "ITEMS", (20,))
     rows = study.study(2)
     assert {row["design"] for row in rows} == set(study.UNEQUAL) and all(row["sets"] == 2 for row in rows)
-    assert "Zipf to 200" in study.page(rows, module("coverage").again(rows, study.cover, 1), 2)
+    assert "Zipf to 200" in study.page(rows, module("held").again(rows, study.cover, 1), 2)
 
 
 def test_other_annotators(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,11 +138,13 @@ def test_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(designs[0].name in study.main(3) for designs in study.PARTS.values())
 
 
-def test_naming() -> None:
-    study = module("naming")
-    rows = [study.study(study.NOBODY[0], 0, 2), study.study(study.SOMEBODY[-3], 1, 2)]
-    assert rows[1]["found by one_label"] == 1.0
-    assert "always the same label" in study.report(rows, 2)
+def test_naming(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("naming_study")
+    always = next(setting for setting in study.SOMEBODY if setting.one_label)
+    assert next(study.study([always], 2))["right one_label"] == 1.0
+    for name in ("NOBODY", "COPYING", "SOMEBODY", "THREE_COPY"):
+        monkeypatch.setattr(study, name, getattr(study, name)[:1])
+    assert study.NOBODY[0].name in study.main(2)
 
 
 def test_default_weights(tmp_path: Path) -> None:

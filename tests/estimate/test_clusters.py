@@ -317,7 +317,7 @@ def test_parts_with_and_without_clusters_do_not_add_up() -> None:
     with pytest.raises(
         UsageError,
         match=exactly(
-            "parts were counted by different columns (cluster= doc and cluster= other); count both the same way"
+            'parts were counted by different columns (cluster="doc" and cluster="other"); count both the same way'
         ),
     ):
         with_doc + spagree.tally(frame, cluster="other")

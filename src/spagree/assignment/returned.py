@@ -12,6 +12,7 @@ from spagree.counts.engines import rows
 from spagree.counts.tally import text
 from spagree.errors import DataError
 from spagree.late import nw
+from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, ITEM
 
 Pair = tuple[str, str]
@@ -88,7 +89,7 @@ def _strangers(planned: Set[Pair], annotated: Set[Pair]) -> str:
     shown = ", ".join(
         f"{name} {ours!r} in the assignment, {theirs!r} in the source" for name, (ours, theirs) in unlike.items()
     )
-    columns = " and ".join(f"--{name}" for name in unlike)
+    columns = " and ".join(getattr(opt, name) for name in unlike)
     return (
         f"nothing in the source was assigned ({shown}); write both alike, or name the column with the "
         f"assigned ids: {columns}"
