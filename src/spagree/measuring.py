@@ -47,6 +47,8 @@ def measure(source: Any, **options: Unpack[Options]) -> Agreement:
         source: A path, a glob, a list of paths, ``"example:NAME"``, any dataframe that narwhals knows, an iterable of
             (item, annotator, label[, time]), a numpy matrix (say its ``format``), a tally or a live one. With
             ``query`` a database: ``"postgresql://…"`` or an SQLite file.
+
+    Keyword Args:
         item: Item column; guessed from its name if not given. Several columns together identify an item.
         annotator: Annotator column; guessed if not given, and may be absent. Several together identify an annotator.
         label: Label column. In wide tables a list: the columns of the annotators, items or classes.
