@@ -9,9 +9,8 @@
     │   └── DuplicateError       one annotator gave one item different labels
     └── FileError        exit 4  a file cannot be read or written
 
-A message says where, what was found, and what to do. The code writes options as typed on the command line
-(``--label``); callers in Python see keyword arguments (``label=``). If many rows are wrong, the message shows
-the first ten and counts the rest.
+A message says where, what was found, and what to do; the command line reads ``--label`` where callers in Python read
+``label=`` (messages.py). If many rows are wrong, the message shows the first ten and counts the rest.
 """
 
 from __future__ import annotations

@@ -45,7 +45,6 @@ ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"
 FEW_FOR_METRIC = f"fewer than {FEW_ITEMS} items, too few for an interval under a metric"
 UNKNOWN_PEOPLE = "the annotators are unknown"
 ONE_ITEM_NEEDED = "without one of the items the coefficient is undefined: how items differ cannot be seen"
-ONE_PERSON = "only one annotator, so agreement of two cannot be expected by chance"
 MANY_LABELS = "too many annotations and labels to compare how annotators use them"
 CELLS_AT_ONCE, MOST_CELLS = 4_000_000, 300_000_000  # annotations × labels
 CERTAIN = 1 - 1e-12  # expected agreement above this is 1 up to rounding
