@@ -6,6 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
+import polars
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -60,3 +61,11 @@ def test_hostile_names_in_refusals_and_warnings(name: str, tmp_path: Path, run: 
     path.write_text("item,annotator,label\nq1,ann,yes\nq1,bob,no\n")
     code, _, err = run("score", path, "--item", name)
     assert code == 3 and (f"--item {shlex.quote(name)}" in err or f"--item '{name}'" in err or "\\n" in err)
+
+
+def test_the_problems_of_an_error_are_spelled_like_its_message() -> None:
+    table = polars.DataFrame({"id": ["q1", "q2"], "ann": ["yes", "no"], "bob": ["yes", "yes"]})
+    with pytest.raises(spagree.ColumnError) as refused:
+        spagree.measure(table)
+    assert any("item=" in problem or "label=" in problem for problem in refused.value.problems)
+    assert not any(BEGIN in text for text in (str(refused.value), *refused.value.problems))

@@ -93,7 +93,7 @@ class DataError(SpagreeError, ValueError):
         hidden = (len(problems) if total is None else total) - len(shown)
         tail = [f"… and {hidden:,} more"] if shown and hidden > 0 else []
         super().__init__("\n  ".join([message, *shown, *tail]))
-        self.problems = tuple(problems)
+        self.problems = tuple(map(spelled, problems))
         self.total = len(problems) if total is None else total
 
 

@@ -283,7 +283,7 @@ def ready(source: Any) -> Tally | ItemCounts | Counted | None:
 
 def refuse_late(reading: Reading) -> None:
     """Refuse counting options for data that is already counted."""
-    names = [getattr(opt, "no_header" if name == "header" else name) for name in non_default(reading)]
+    names = [opt["no_header" if name == "header" else name] for name in non_default(reading)]
     if names:
         raise UsageError(f"{', '.join(names)} has no effect on a tally; give it when counting the annotations")
 

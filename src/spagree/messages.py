@@ -26,11 +26,17 @@ _on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False
 
 
 class _Options:
-    """``opt.label`` is an option; ``opt.label("a")`` gives it a value, and ``opt.label(["a", "b"])`` several."""
+    """``opt.label`` is an option; ``opt.label("a")`` gives it a value, and ``opt.label(["a", "b"])`` several.
+
+    ``opt[role]`` is the option of that name.
+    """
 
     def __getattr__(self, name: str) -> Marked:
         if name.startswith("__"):
             raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Marked:
         return Marked(f"{BEGIN}{name}{END}")
 
 
@@ -40,9 +46,9 @@ class Marked(str):
     __slots__ = ()
 
     def __call__(self, values: object) -> str:
-        """The option with a value, or with a list of them."""
-        many = [values] if isinstance(values, str) or not isinstance(values, list | tuple) else values
-        return f"{self[:-1]}{BETWEEN}{BETWEEN.join(str(value) for value in many)}{END}"
+        """The option with a value, or once for each of a list; nothing for an empty list."""
+        many = values if isinstance(values, list | tuple) else [values]
+        return f"{self[:-1]}{BETWEEN}{BETWEEN.join(map(str, many))}{END}" if many else ""
 
 
 opt = _Options()

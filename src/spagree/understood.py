@@ -39,6 +39,7 @@ class Understood:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(map(spelled, self.rules)))
+        object.__setattr__(self, "apart", spelled(self.apart))
 
     @property
     def kind(self) -> str:

@@ -89,7 +89,7 @@ def _strangers(planned: Set[Pair], annotated: Set[Pair]) -> str:
     shown = ", ".join(
         f"{name} {ours!r} in the assignment, {theirs!r} in the source" for name, (ours, theirs) in unlike.items()
     )
-    columns = " and ".join(getattr(opt, name) for name in unlike)
+    columns = " and ".join(opt[name] for name in unlike)
     return (
         f"nothing in the source was assigned ({shown}); write both alike, or name the column with the "
         f"assigned ids: {columns}"

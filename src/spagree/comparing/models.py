@@ -58,7 +58,7 @@ def compare_models(
 
     for name in (option for option in ("cluster", "by") if options.get(option) is not None):
         raise UsageError(
-            f"{getattr(opt, name)} is for comparing two sources or more; leave it out, or choose rows with {opt.where}"
+            f"{opt[name]} is for comparing two sources or more; leave it out, or choose rows with {opt.where}"
         )
     if not 0 <= margin < 1:
         raise UsageError(f"margin {margin}: how much less agreement still counts as good, for example 0.05")

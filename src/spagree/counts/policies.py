@@ -189,7 +189,7 @@ def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: I
             f"{opt.duplicates(policy)} needs an order, and this source has none: name a time column ({opt.time})"
         )
     if TIME in order:
-        _refuse_unknown_times(named, f"{opt.duplicates(policy)}")
+        _refuse_unknown_times(named, opt.duplicates(policy))
         return order
     # Row order must not silently replace a time column that this engine cannot use.
     for ignored in (caution.message for caution in cautions if caution.code == "time_ignored"):
@@ -274,7 +274,7 @@ def _keep_first(clean: Clean, k: int) -> Clean:
     names = column_names(clean.frame)
     if TIME not in names:
         raise UsageError(f"{opt.first(k)} needs the time of each annotation; name its column with {opt.time}")
-    _refuse_unknown_times(clean.frame, f"{opt.first(k)}")
+    _refuse_unknown_times(clean.frame, opt.first(k))
     ties = [ROW] if ROW in names else [name for name in (ANNOTATOR, LABEL) if name in names]
     place = nw.col(LABEL).cum_count().over(ITEM, order_by=[TIME, *ties]).alias("place")
     try:

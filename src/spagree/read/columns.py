@@ -101,11 +101,11 @@ def resolve(
     >>> dict(roles.positions), sorted(roles.guessed)
     ({'item': 0, 'annotator': 1, 'label': 2}, ['annotator', 'item', 'label'])
     """
-    chosen = {role: find(columns, name, getattr(opt, role)) for role in roles if (name := named.get(role)) is not None}
+    chosen = {role: find(columns, name, opt[role]) for role in roles if (name := named.get(role)) is not None}
     for (role, position), (other, same) in combinations(chosen.items(), 2):
         if position == same:
             raise ColumnError(
-                f"column {shown(columns[position])} was given for {getattr(opt, role)} and for {getattr(opt, other)}; "
+                f"column {shown(columns[position])} was given for {opt[role]} and for {opt[other]}; "
                 f"each needs a separate column (columns: {listed(columns)})"
             )
     taken |= set(chosen.values())
@@ -138,7 +138,7 @@ def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | No
         if hits:
             matches = [columns[i] for i in hits]
             both = f", or both: {opt.item(matches[:2])}" if role == ITEM else ""
-            which = f"say which one, such as {getattr(opt, role)(matches[0])}{both}"
+            which = f"say which one, such as {opt[role](matches[0])}{both}"
             remedy = "rename one of them" if len(set(matches)) == 1 else which
             raise ColumnError(
                 f"{len(hits)} columns could be the {role}: {listed(matches)}; {remedy} (columns: {listed(columns)})"

@@ -56,7 +56,7 @@ class Request(Reading):
     def places(self, table: Table, first: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
         """All columns of each role, in the order in which they were named."""
         return {
-            role: (place, *columns.several(table.columns, self.names(role)[1:], getattr(opt, role)))
+            role: (place, *columns.several(table.columns, self.names(role)[1:], opt[role]))
             for role, place in first.items()
         }
 
@@ -110,7 +110,7 @@ class Request(Reading):
             raise UsageError(f"{opt.spark_master(self.spark_master)} only works with {opt.engine('spark')}; give both")
         for name, known in POLICIES.items():
             if getattr(self, name) not in known:
-                raise unknown_name(getattr(opt, name), str(getattr(self, name)), known)
+                raise unknown_name(opt[name], str(getattr(self, name)), known)
 
     def refuse_for_tables(self, source: str) -> None:
         """Refuse options for exports of tools, and for files where a query reads a database."""
@@ -129,7 +129,7 @@ class Request(Reading):
         for name in non_default(self):
             if options[name].group == TOOLS:
                 raise UsageError(
-                    f"{getattr(opt, name)} is for exports of annotation tools, and {source} is a plain table; "
+                    f"{opt[name]} is for exports of annotation tools, and {source} is a plain table; "
                     f"leave it out, or name the tool with {opt.format}"
                 )
         if is_tool:
@@ -141,9 +141,7 @@ class Request(Reading):
 
         for role in (ITEM, ANNOTATOR):
             if len(names := self.names(role)) > 1:
-                raise UsageError(
-                    f"{getattr(opt, role)(list(names))}: several columns make one {role} in tables; name one here"
-                )
+                raise UsageError(f"{opt[role](list(names))}: several columns make one {role} in tables; name one here")
         named = self.named()
         return ReaderOptions(
             scratch,

@@ -104,7 +104,7 @@ def session(master: str | None = None) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MissingExtraError("spark", f"{opt.engine('spark')}") from None
+        raise MissingExtraError("spark", opt.engine("spark")) from None
     running = SparkSession.getActiveSession()
     if running is None:
         running = _started(SparkSession.builder.appName("spagree"), master)

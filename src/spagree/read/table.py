@@ -52,8 +52,7 @@ class Table:
 
     def options(self, role: str, positions: Iterable[int]) -> str:
         """The options that name these columns for a role."""
-        names = [self.columns[p] for p in positions]
-        return getattr(opt, role)(names) if names else ""
+        return opt[role]([self.columns[p] for p in positions])
 
     def different(self, positions: Sequence[int]) -> int:
         """How many combinations of values these columns have in the first rows; cells of JSON may be lists."""

@@ -98,7 +98,7 @@ def transposed(table: Table, request: Request) -> Layout:
     """One row per annotator, one column per item, as forms and surveys write it."""
     for role in request.also():
         if role != GROUP:
-            raise UsageError(f"{getattr(opt, role)} does not apply here: every column is one item; leave it out")
+            raise UsageError(f"{opt[role]} does not apply here: every column is one item; leave it out")
     sizes = Counter(name.casefold() for name in table.columns if name)
     twice = {name for name, size in sizes.items() if size > 1}  # forms often ask the same question about each item
     names = tuple(f"{n} (column {i})" if n.casefold() in twice else n for i, n in enumerate(table.columns, 1))
@@ -160,16 +160,16 @@ def _broad(table: Table, request: Request, key: str, what: str) -> _Broad:
     """Which columns identify a row, and which hold annotators, items or classes."""
     _refuse_meaningless(request, key, what)
     chosen = columns.several(table.columns, request.names(LABEL))
-    beside = {role: columns.find(table.columns, request.named()[role], getattr(opt, role)) for role in request.also()}
+    beside = {role: columns.find(table.columns, request.named()[role], opt[role]) for role in request.also()}
     first = _key(table, request, key, frozenset(beside.values()))
     if first is not None and first in chosen:
         if request.names(key):
             name = shown(request.names(key)[0])
-            raise ColumnError(f"column {name} was given for {getattr(opt, key)} and for {opt.label}; name it once")
+            raise ColumnError(f"column {name} was given for {opt[key]} and for {opt.label}; name it once")
         first = None
     keys = () if first is None else request.places(table, {key: first})[key]
     if not keys and not table.is_ordered:
-        raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with {getattr(opt, key)}")
+        raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with {opt[key]}")
     link = columns.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
     beside |= {} if link is None else {LINK: link}
     free = [p for p in range(len(table.columns)) if p not in (*keys, *beside.values())]
@@ -188,9 +188,7 @@ def _refuse_meaningless(request: Request, key: str, what: str) -> None:
     named = {**request.named(), **({} if request.question is None else {"question": request.question})}
     for role in (ANNOTATOR if key == ITEM else ITEM, TIME, "question"):
         if role in named:
-            raise UsageError(
-                f"{getattr(opt, role)(named[role])} does not apply here: every column is one {what}; leave it out"
-            )
+            raise UsageError(f"{opt[role](named[role])} does not apply here: every column is one {what}; leave it out")
 
 
 def _key(table: Table, request: Request, key: str, taken: frozenset[int]) -> int | None:
@@ -284,7 +282,7 @@ def _refuse_hidden_keys(table: Table, sampled: dict[int, Column], key: str, what
             )
         raise ColumnError(
             f"{table.name}: column {name} has a different value in each row, so it looks like the {key} and "
-            f"not like one {what}; use {getattr(opt, key)(column.name)}, or name the {what} columns with {opt.label}"
+            f"not like one {what}; use {opt[key](column.name)}, or name the {what} columns with {opt.label}"
         )
 
 
@@ -372,7 +370,7 @@ def one_hot(table: Table, request: Request) -> Layout:
     """The classes set in a row are its label; several of them form a set."""
     for option, name in (("question", request.question), ("time", request.time)):
         if name is not None:
-            raise UsageError(f"{getattr(opt, option)(name)} is not supported for one-hot tables; leave it out")
+            raise UsageError(f"{opt[option](name)} is not supported for one-hot tables; leave it out")
     chosen = columns.several(table.columns, request.names(LABEL))
     roles = columns.resolve(table.columns, request.named(), (ITEM, ANNOTATOR, *request.also()), frozenset(chosen))
     if ITEM not in roles.positions:

@@ -232,7 +232,7 @@ def _decisions(table: Table, varying: Mapping[int, Collection[str]]) -> Iterator
         marked = sorted(v for v in values if any(word.startswith(DECIDED) for word in words_of(v)))
         if marked and len(marked) < len(values):
             name = table.columns[position]
-            options = " ".join(f"{opt.where(str(Condition(name, value, is_equal=False)))}" for value in marked)
+            options = opt.where([Condition(name, value, is_equal=False) for value in marked])
             yield Caution(
                 "decisions",
                 f"column {shown(name)} says that some annotations are later decisions ({shown(marked[0])}), and they "
@@ -397,7 +397,7 @@ def _without(column: Column, marked: Collection[str]) -> str:
     conditions = [Condition(column.name, value) for value in others]
     if len(conditions) > 1:
         conditions = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
-    return " ".join(f"{opt.where(str(condition))}" for condition in conditions)
+    return opt.where(conditions)
 
 
 FEWEST_OTHERS = 2
@@ -580,7 +580,7 @@ def summaries(table: Table, keys: Sequence[int], columns: Collection[Column], *,
         figures = named[-1:]
     if figures:
         conditions = [Condition(table.columns[p], name, is_equal=False) for p in keys for name in figures]
-        options = " ".join(f"{opt.where(str(condition))}" for condition in conditions) if len(keys) == 1 else ""
+        options = opt.where(conditions) if len(keys) == 1 else ""
         yield Caution(
             "summary_rows",
             f"the last rows ({listed(figures, 4)}) look like figures computed from the rows above, and were counted as "

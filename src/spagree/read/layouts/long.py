@@ -218,8 +218,8 @@ def _refuse_other_role(table: Table, lacking: str, roles: columns.Roles) -> None
         if other == position:
             name = shown(table.columns[other])
             raise ColumnError(
-                f"{table.name}: column {name} was named with {getattr(opt, role)}, so it cannot be the {lacking}; "
-                f"name another with {getattr(opt, role)}, or the column of the {lacking} with {getattr(opt, lacking)} "
+                f"{table.name}: column {name} was named with {opt[role]}, so it cannot be the {lacking}; "
+                f"name another with {opt[role]}, or the column of the {lacking} with {opt[lacking]} "
                 f"(columns: {listed(table.columns)})"
             )
 

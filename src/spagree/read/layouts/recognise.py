@@ -267,7 +267,7 @@ def consensus_beside(table: Table, item: int | None, others: Sequence[int], peop
 
 def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> ColumnError:
     """The error if nothing fits: lists the columns, and names the command that probably works."""
-    options = " and ".join(getattr(opt, role) for role in lacking)
+    options = " and ".join(opt[role] for role in lacking)
     hints = _layouts(table, roles) if LABEL in lacking or len(table.columns) > len(lacking) + 1 else []
     hints.append(f"name the column of the {' and of the '.join(lacking)} with {options}")
     hints += _header_hints(table)
@@ -398,7 +398,7 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Column], others: Se
     item = roles.positions.get(ITEM, next(iter(ids), None))
     rated = [columns[p] for p in others if p != item]
     key = "" if item is None else table.columns[item]
-    as_item, as_annotator = (f" {getattr(opt, role)(key)}" if key else "" for role in (ITEM, ANNOTATOR))
+    as_item, as_annotator = (f" {opt[role](key)}" if key else "" for role in (ITEM, ANNOTATOR))
     wide = f"if each column is an annotator: {opt.format('wide')}{as_item}"
     counts = f"if each column is a class and the cells are counts: {opt.format('counts')}{as_item}"
     turned = f"if each row is an annotator and each column an item: {opt.format('transposed')}{as_annotator}"

@@ -223,12 +223,11 @@ class _Others:
                 continue
             if not self.fields:
                 raise UsageError(
-                    f"{getattr(opt, role)(name)}: exports of {tool.title} have no other fields of items; "
+                    f"{opt[role](name)}: exports of {tool.title} have no other fields of items; "
                     "leave it out, or write the annotations as a table first"
                 )
             raise ColumnError(
-                f"{getattr(opt, role)(name)}: no record has this field; "
-                f"fields: {listed(list(self.fields), SHOWN_FIELDS)}"
+                f"{opt[role](name)}: no record has this field; fields: {listed(list(self.fields), SHOWN_FIELDS)}"
             )
 
 
@@ -309,7 +308,7 @@ def read_export(
         if name is not None and role not in tool.renames:
             fixed = f"a fixed field for the {role} ({tool.fields[role]})" if role in tool.fields else f"no {role}"
             raise UsageError(
-                f"{getattr(opt, role)(name)}: exports of {tool.title} have {fixed}; "
+                f"{opt[role](name)}: exports of {tool.title} have {fixed}; "
                 f"leave it out, or read the file as a plain table with {opt.format('long')}"
             )
     try:
@@ -357,7 +356,7 @@ def _control_questions(size: int) -> Iterator[Caution]:
     if size:
         marked = count(size, "annotation is", "annotations are")
         message = f"{marked} marked as ground truth, as control questions are, and counted; to leave them out: "
-        yield Caution("control_questions", message + f"{opt.ground_truth('drop')}")
+        yield Caution("control_questions", message + opt.ground_truth("drop"))
 
 
 def _two_texts(export: Export) -> Iterator[Caution]:
