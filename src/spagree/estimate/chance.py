@@ -414,7 +414,7 @@ class _Conger(_Coefficient):
         codes, votes, by_n = others.codes, others.votes, self.by_n
         sizes = Sizes.of(votes)
         every = np.arange(len(codes.item))
-        agreeing = sizes.without(jackknife.annotators(codes, votes), by_n)
+        agreeing = sizes.without(others.people(), by_n)
         people = self._kappa(agreeing, self._by_chance(every, codes.annotator.astype(np.int64), len(codes.annotators)))
         people = people[self.given.sum(axis=1) > 0]
         if not np.isfinite(people).all():

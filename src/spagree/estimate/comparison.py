@@ -74,9 +74,9 @@ class Known:
         if kind == "items" or self.others is None:
             units = jackknife.items(self.votes)
             return unit, deviations(values(self.votes, units), units.times)[1] * np.sqrt(units.times)
-        votes, codes = self.others.votes, self.others.codes
+        votes = self.others.votes
         if kind == "people":
-            without = values(votes, jackknife.annotators(codes, votes))
+            without = values(votes, self.others.people())
             return unit, deviations(without[self.others.shared > 0])[1]
         without = values(votes, jackknife.annotations(votes))
         distinct, place = np.unique(unit, return_inverse=True)  # somebody may label an item twice

@@ -236,8 +236,7 @@ class Both:
             fewest = min(fewest, others.team_count)
         match = self.match[jackknife.entry_of_each(votes)]
         visits, visit = numbered(codes.item.astype(np.int64), codes.annotator.astype(np.int64))
-        people = jackknife.annotators(codes, votes)
-        without = self.without(people, codes.item[visits], sums(visit, match, len(visits)))
+        without = self.without(others.people(), codes.item[visits], sums(visit, match, len(visits)))
         annotators = _variances([values[busy] for values in without])
         if not np.isfinite(annotators).all():
             return found | {ANNOTATORS: ONE_NEEDED}

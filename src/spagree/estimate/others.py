@@ -163,8 +163,7 @@ class Others:
             teams = self._units("teams", shares, lambda: jackknife.items(votes, shares=shares))
             between = teams.variance(values(votes, teams)) or 0.0
             equal_items = min(equal_items, self.equal_teams)
-        people = self._units("people", shares, lambda: jackknife.annotators(self.codes, self.votes, shares=shares))
-        without = values(self.votes, people)[self.shared > 0]
+        without = values(self.votes, self.people(shares=shares))[self.shared > 0]
         if not np.isfinite(without).all():
             return None
         alike = self.patterns if shares else self.pairable
@@ -173,6 +172,10 @@ class Others:
         differing = total(deviations(without)[1] ** 2)
         met = self.meetings.variance(observed) / room**2 if self.meetings else 0.0
         return Spread(items, differing, noise, met, between, equal_items, effective_number(self.shared))
+
+    def people(self, *, shares: bool = False) -> Units:
+        """Each annotator as a unit, by code."""
+        return self._units("people", shares, lambda: jackknife.annotators(self.codes, self.votes, shares=shares))
 
     def _units(self, kind: str, shares: bool, make: Callable[[], Units]) -> Units:
         """Units serve every scheme and coefficient: made once."""
