@@ -13,6 +13,10 @@ The model:
 
 From 2 and 3, annotators j and k agree on item i with probability q_j·q_k·Σ_c p_ic² + (1 − q_j·q_k)/C:
 so the truth needs no simulation.
+
+With spans an item is a text with one to four passages to mark, each with a class distribution as in 2. An annotator of
+quality q sees a passage with probability q, labels it as in 3, and with probability q ends it where it ends, otherwise
+at one of three places drawn at random. Two annotators make the same mark with the product of these probabilities.
 """
 
 from __future__ import annotations
@@ -41,6 +45,8 @@ STEEPEST_SKEW = 10.0  # the first two classes are then 1024 : 1; anything steepe
 NEARLY = 1e-9  # closer than this to 0 or 1, a heterogeneity counts as 0 or 1: Dirichlet draws overflow
 BYTES_EACH = 100  # of memory for an annotation, an item or a name, a generous estimate
 LARGEST = 1 << 42
+MOST_PASSAGES = 4  # to mark in a text
+PASSAGE, ENDS = 40, (8, 12, 16)  # characters that a passage has for itself, and how many of them a mark may cover
 CELLS_AT_ONCE = 1 << 20  # items are drawn in blocks to limit memory; changing this changes the data
 
 
@@ -49,11 +55,13 @@ class Simulation:
     """Simulated annotations and their true agreement.
 
     ``frame`` has the columns item, annotator, label (text) and time (whole seconds, increasing, in the order of
-    annotation). ``truth`` is the probability that two different annotators give the same label to an item, both drawn
-    uniformly: an average over the simulated items and over all pairs of the simulated annotators (also pairs who never
-    met on an item), given the class distribution of every item and the quality of every annotator. It is what SPA
-    estimates, not the agreement of this particular draw of labels. ``quality`` says how careful each annotator is.
-    ``parameters`` are the arguments: ``simulate(**simulation.parameters)`` reproduces the data.
+    annotation); for spans item, annotator, start, end and label, the last three empty for somebody who marked nothing
+    in a text. ``truth`` is the probability that two different annotators give the same label to an item, both drawn
+    uniformly; for spans that another annotator makes the same mark. It is an average over the simulated items and over
+    all pairs of the simulated annotators (also pairs who never met on an item), given the class distribution of every
+    item and the quality of every annotator: what SPA estimates, not the agreement of this particular draw of labels.
+    ``quality`` says how careful each annotator is. ``parameters`` are the arguments:
+    ``simulate(**simulation.parameters)`` reproduces the data.
 
     >>> simulation = simulate(items=2, annotators=2, per_item=2, quality=1.0, heterogeneity=1.0)
     >>> simulation.truth, simulation.frame.columns
@@ -77,33 +85,6 @@ class Simulation:
         return Path(path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Design:
-    """The arguments of :func:`simulate`, checked and converted for the arithmetic."""
-
-    items: int
-    annotators: int
-    classes: int
-    fewest: int
-    most: int
-    prior: NDArray[np.float64]
-    heterogeneity: float
-    quality: NDArray[np.float64]
-    missing: float
-    adaptive: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Annotations of some consecutive items, item by item, in the order of annotation."""
-
-    per_item: NDArray[np.int64]
-    annotator: NDArray[np.int32]
-    label: NDArray[np.int32]
-    concentration: float
-    """Σ_i Σ_c p_ic² over the items of the block."""
-
-
 def simulate(
     *,
     items: int = 1000,
@@ -115,6 +96,7 @@ def simulate(
     quality: float | tuple[float, float] = 0.9,
     missing: float = 0.0,
     adaptive: bool = False,
+    spans: bool = False,
     seed: int = 0,
 ) -> Simulation:
     """Draw annotations with known true agreement; the same seed gives the same data.
@@ -138,6 +120,8 @@ def simulate(
         two annotators label every item, and the rest of ``per_item`` are asked only if these two disagree: SPA's
         assumption fails, because the number of annotations depends on the labels. If nothing is ``missing``, the first
         two annotations of each item in time order still estimate the truth.
+    spans
+        annotators mark passages of texts instead of labelling whole items.
 
     >>> simulation = simulate(items=100, per_item=(2, 5), quality=(0.6, 1.0), seed=7)
     >>> simulation.frame.height, round(simulation.truth, 4)
@@ -146,63 +130,119 @@ def simulate(
     >>> full.frame.height
     12
     """
-    parameters: dict[str, Any] = dict(locals())  # the arguments, before any other local exists
-    design = _checked(parameters)
+    parameters: dict[str, Any] = {"items": items, "annotators": annotators, "classes": classes, "per_item": per_item}
+    parameters |= {"skew": skew, "heterogeneity": heterogeneity, "quality": quality, "missing": missing}
+    parameters |= {"adaptive": adaptive, "spans": spans, "seed": seed}
+    items = _whole("items", items, 1)
+    people, count = _whole("annotators", annotators, 2), _whole("classes", classes, 1)
+    fewest, most = _low_and_high("per_item", per_item, lambda value: _whole("per_item", value, 1))
+    _refuse_impossible(parameters, items, people, count, fewest, most)
+    worst, best = _low_and_high("quality", quality, lambda value: _number("quality", value, 0.0, 1.0))
+    if spans and best == 0:
+        raise UsageError("quality: found 0 with spans; give more, or nobody marks anything")
+    careful = np.linspace(worst, best, people)
+    frequency = np.arange(1.0, count + 1.0) ** -_number("skew", skew, 0.0, STEEPEST_SKEW)
+    prior, between = frequency / frequency.sum(), _number("heterogeneity", heterogeneity, 0.0, 1.0)
+    lost = _number("missing", missing, 0.0, 1.0)
+
     rng = np.random.default_rng(_whole("seed", seed, 0))
-    at_once = max(1, CELLS_AT_ONCE // max(design.most, design.classes))
-    blocks = [_block(design, min(at_once, design.items - start), rng) for start in range(0, design.items, at_once)]
-    frame = _frame(design, blocks, rng)
-    truth = _truth(design, sum(block.concentration for block in blocks) / design.items)
-    careful = dict(zip(_annotator_names(design.annotators), design.quality.tolist(), strict=True))
-    return Simulation(frame, truth, careful, parameters)
+    concentration, drawn = 0.0, []  # Σ_i Σ_c p_ic²; per block how many annotations, by whom, and their labels
+    at_once = max(1, CELLS_AT_ONCE // max(most, count))
+    for start in range(0, items, at_once):
+        size = min(at_once, items - start)
+        p = _item_distributions(prior, between, size, rng)
+        annotator = _draw_annotators(size, most, people, rng)
+        label = _draw_labels(p, careful[annotator], rng)
+        each = rng.integers(fewest, most, size=size, endpoint=True)
+        if adaptive:
+            each = np.where(label[:, 0] == label[:, 1], FIRST_ASKED, each)
+        is_made = np.arange(most) < each[:, None]
+        concentration += float(np.square(p).sum())
+        drawn.append((each, annotator[is_made], label[is_made]))
+
+    sizes, who, what = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    item = np.repeat(np.arange(items), sizes)
+    stays = np.arange(item.size) >= round(lost * item.size)  # exactly this fraction goes, all subsets equally likely
+    rng.shuffle(stays)
+    kept = np.flatnonzero(stays)
+    names = [f"a{number:0{max(2, len(str(people)))}}" for number in range(1, people + 1)]
+    labels = list(LETTERS[:count])
+    if count > len(LETTERS):  # pairs of letters would soon spell NA
+        labels = [f"c{number:0{len(str(count))}}" for number in range(1, count + 1)]
+    number = pl.int_range(1, items + 1, eager=True).cast(pl.String)
+    columns = {
+        "item": pl.select(pl.lit("item") + number.str.zfill(len(str(items)))).to_series().gather(item[kept]),
+        "annotator": pl.Series(names).gather(who[kept]),
+        "label": pl.Series(labels).gather(what[kept]),
+        "time": kept + 1,
+    }
+    frame, quality_of = pl.DataFrame(columns), dict(zip(names, careful.tolist(), strict=True))
+    if spans:
+        frame, truth = _marked(frame, item[kept], who[kept], careful, prior, between, labels, rng)
+        return Simulation(frame, truth, quality_of, parameters)
+    # P(agree) = Q·S + (1 − Q)/C, with Q the mean of q_j·q_k over j ≠ k and S the mean of Σ_c p_ic²
+    both_look = _of_two(careful)
+    truth = both_look * (concentration / items) + (1.0 - both_look) / count
+    return Simulation(frame, truth, quality_of, parameters)
 
 
-def _checked(arguments: Mapping[str, Any]) -> _Design:
-    annotators = _whole("annotators", arguments["annotators"], 2)
-    classes = _whole("classes", arguments["classes"], 1)
-    fewest, most = _per_item(arguments["per_item"], annotators, arguments["adaptive"])
-    items = _whole("items", arguments["items"], 1)
-    _refuse_too_large(items, annotators, classes, most)
-    worst, best = _low_and_high("quality", arguments["quality"], lambda value: _number("quality", value, 0.0, 1.0))
-    return _Design(
-        items=items,
-        annotators=annotators,
-        classes=classes,
-        fewest=fewest,
-        most=most,
-        prior=_class_frequencies(classes, _number("skew", arguments["skew"], 0.0, STEEPEST_SKEW)),
-        heterogeneity=_number("heterogeneity", arguments["heterogeneity"], 0.0, 1.0),
-        quality=np.linspace(worst, best, annotators),
-        missing=_number("missing", arguments["missing"], 0.0, 1.0),
-        adaptive=arguments["adaptive"],
-    )
-
-
-def _refuse_too_large(items: int, annotators: int, classes: int, most: int) -> None:
-    """Refuse what does not fit in memory: it would kill other programs before it fails."""
-    annotations = items * most
-    needed = BYTES_EACH * (annotations + items + annotators + 3 * classes)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else LARGEST
-    if needed > min(memory, LARGEST):
+def _refuse_impossible(given: Mapping[str, Any], items: int, people: int, count: int, fewest: int, most: int) -> None:
+    """Refuse more annotators for an item than there are, and more than memory holds."""
+    found = f"per_item: found {given['per_item']!r}"
+    if most > people:
+        raise UsageError(f"{found} with {people} annotators; give at most {people}, or raise annotators")
+    if given["adaptive"] and (fewest < FIRST_ASKED or most == FIRST_ASKED):
         raise UsageError(
-            f"{annotations:,} annotations of {items:,} items by {annotators:,} annotators in {classes:,} classes "
+            f"{found} with adaptive overlap; give 3 or more (or a range from 2 up), "
+            "so that there is someone to ask when the first two disagree"
+        )
+    if given["adaptive"] and given["spans"]:
+        raise UsageError("adaptive overlap looks at labels of whole items; leave out adaptive, or spans")
+    needed = BYTES_EACH * (items * (most + 1) + people + 3 * count)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else LARGEST
+    if needed > min(memory, LARGEST):  # it would kill other programs before it fails
+        raise UsageError(
+            f"{items * most:,} annotations of {items:,} items by {people:,} annotators in {count:,} classes "
             f"need about {needed / 1e9:,.0f} GB of memory, and this machine has {memory / 1e9:,.0f} GB; "
             "simulate less, or in parts with different seeds"
         )
 
 
-def _per_item(per_item: Any, annotators: int, adaptive: bool) -> tuple[int, int]:
-    fewest, most = _low_and_high("per_item", per_item, lambda value: _whole("per_item", value, 1))
-    if most > annotators:
-        raise UsageError(
-            f"per_item: found {per_item!r} with {annotators} annotators; give at most {annotators}, or raise annotators"
-        )
-    if adaptive and (fewest < FIRST_ASKED or most == FIRST_ASKED):
-        raise UsageError(
-            f"per_item: found {per_item!r} with adaptive overlap; give 3 or more (or a range from 2 up), "
-            "so that there is someone to ask when the first two disagree"
-        )
-    return fewest, most
+def _of_two(quality: NDArray[np.float64]) -> float:
+    """The mean product of two of them."""
+    return float(quality.sum() ** 2 - (quality**2).sum()) / (len(quality) * (len(quality) - 1))
+
+
+def _marked(
+    visits: pl.DataFrame,
+    item: NDArray[np.int64],
+    who: NDArray[np.int32],
+    careful: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    between: float,
+    labels: list[str],
+    rng: np.random.Generator,
+) -> tuple[pl.DataFrame, float]:
+    """What each visitor marks of the passages of a text, or a row without a mark; and how likely another does, too."""
+    quality, items = careful[who], int(item.max(initial=0)) + 1
+    passages = rng.integers(1, MOST_PASSAGES, size=items, endpoint=True)
+    p = _item_distributions(prior, between, int(passages.sum()), rng)
+    visit = np.repeat(np.arange(len(item)), passages[item])
+    place = np.arange(len(visit)) - np.repeat(np.cumsum(passages[item]) - passages[item], passages[item])
+    passage = (np.cumsum(passages) - passages)[item][visit] + place
+    sees, knows_end = rng.random((2, len(visit))) < quality[visit]
+    label = _draw_labels(p[passage], quality[visit, None], rng)[:, 0]
+    start = PASSAGE * place
+    end = start + np.where(knows_end, ENDS[1], rng.choice(ENDS, size=len(visit)))
+    columns = {"visit": visit, "start": start, "end": end, "label": pl.Series(labels).gather(label)}
+    marks = pl.DataFrame(columns).filter(pl.Series(sees))
+    numbered = visits.select("item", "annotator").with_columns(visit=pl.int_range(len(item)).cast(pl.Int64))
+    frame = numbered.join(marks, on="visit", how="left", maintain_order="left_right").drop("visit")
+    # who sees a passage gives it the same label (a·x + 1/C) and the same end (b·x + 1/3), with x = q_j·q_k
+    by_label = [float(np.square(p).sum(axis=1).mean()) - 1 / len(labels), 1 / len(labels)]
+    same = np.polymul(by_label, [1 - 1 / len(ENDS), 1 / len(ENDS)])
+    shared = float(np.dot(same, [_of_two(careful**power) for power in (3, 2, 1)]))
+    return frame, shared / float(careful.mean())
 
 
 def _low_and_high(name: str, value: Any, checked: Callable[[Any], Number]) -> tuple[Number, Number]:
@@ -233,38 +273,15 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
     return number
 
 
-def _class_frequencies(classes: int, skew: float) -> NDArray[np.float64]:
-    weight = np.arange(1.0, classes + 1.0) ** -skew
-    return np.asarray(weight / weight.sum())
-
-
-def _truth(design: _Design, concentration: float) -> float:
-    """P(agree) = Q·S + (1 − Q)/C, with Q the mean of q_j·q_k over j ≠ k and S the mean of Σ_c p_ic²."""
-    q = design.quality
-    pairs = len(q) * (len(q) - 1)
-    both_look = float(q.sum() ** 2 - (q**2).sum()) / pairs
-    return both_look * concentration + (1.0 - both_look) / design.classes
-
-
-def _block(design: _Design, items: int, rng: np.random.Generator) -> _Block:
-    p = _item_distributions(design, items, rng)
-    annotator = _draw_annotators(items, design.most, design.annotators, rng)
-    label = _draw_labels(p, design.quality[annotator], rng)
-    per_item = rng.integers(design.fewest, design.most, size=items, endpoint=True)
-    if design.adaptive:
-        per_item = np.where(label[:, 0] == label[:, 1], FIRST_ASKED, per_item)
-    is_made = np.arange(design.most) < per_item[:, None]
-    return _Block(per_item, annotator[is_made], label[is_made], float(np.square(p).sum()))
-
-
-def _item_distributions(design: _Design, items: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _item_distributions(
+    prior: NDArray[np.float64], h: float, items: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Dirichlet(α·prior) with α = (1 − h)/h, for which E[Σp²] = S + h·(1 − S), S = Σ prior²."""
-    h = design.heterogeneity
     if h < NEARLY:
-        return np.tile(design.prior, (items, 1))
+        return np.tile(prior, (items, 1))
     if h > 1.0 - NEARLY:
-        return np.asarray(np.eye(design.classes)[rng.choice(design.classes, size=items, p=design.prior)])
-    return rng.dirichlet(design.prior * (1.0 - h) / h, size=items)
+        return np.asarray(np.eye(len(prior))[rng.choice(len(prior), size=items, p=prior)])
+    return rng.dirichlet(prior * (1.0 - h) / h, size=items)
 
 
 def _draw_annotators(items: int, each: int, among: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -293,35 +310,3 @@ def _draw_labels(p: NDArray[np.float64], quality: NDArray[np.float64], rng: np.r
         label += point >= reached[:, None]
     looks = rng.random(quality.shape) < quality
     return np.where(looks, label, rng.integers(classes, size=quality.shape, dtype=np.int32))
-
-
-def _frame(design: _Design, blocks: list[_Block], rng: np.random.Generator) -> pl.DataFrame:
-    item = np.repeat(np.arange(design.items), np.concatenate([block.per_item for block in blocks]))
-    # Exactly the fraction ``missing`` is removed, all subsets equally likely.
-    stays = np.arange(item.size) >= round(design.missing * item.size)
-    rng.shuffle(stays)
-    kept = np.flatnonzero(stays)
-    number = pl.int_range(1, design.items + 1, eager=True).cast(pl.String)
-    names = pl.select(pl.lit("item") + number.str.zfill(len(str(design.items)))).to_series()
-    annotator = np.concatenate([block.annotator for block in blocks])[kept]
-    label = np.concatenate([block.label for block in blocks])[kept]
-    return pl.DataFrame(
-        {
-            "item": names.gather(item[kept]),
-            "annotator": pl.Series(_annotator_names(design.annotators)).gather(annotator),
-            "label": pl.Series(_class_names(design.classes)).gather(label),
-            "time": kept + 1,
-        }
-    )
-
-
-def _annotator_names(annotators: int) -> list[str]:
-    width = max(2, len(str(annotators)))
-    return [f"a{number:0{width}}" for number in range(1, annotators + 1)]
-
-
-def _class_names(classes: int) -> list[str]:
-    """Letters while they last, then numbers: pairs of letters would soon spell NA."""
-    if classes <= len(LETTERS):
-        return list(LETTERS[:classes])
-    return [f"c{number:0{len(str(classes))}}" for number in range(1, classes + 1)]

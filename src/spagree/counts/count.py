@@ -6,38 +6,55 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spagree import progress
-from spagree.counts.coded import UNKNOWN, Coded, coded, coded_in_python, in_order
-from spagree.counts.engines import column_names, explained_faults, row_count, rows
+from spagree.codes import UNKNOWN, AnyInts, Codes, Ints, numbered, run_starts
+from spagree.counts.engines import column_names, row_count, rows, to_polars
+from spagree.counts.fetch import fetched_few, fetched_once
+from spagree.counts.items import (
+    BITS,
+    MOST_CLASSES,
+    PAIRS,
+    TRIPLES,
+    Held,
+    N,
+    Packing,
+    item_sums,
+    size,
+    spelled,
+    word,
+)
 from spagree.counts.labels import (
-    caution_ids,
-    caution_own_labels,
-    caution_sets,
-    caution_variants,
     names_of_items,
     users_of_labels,
+    warn_ids,
+    warn_own_labels,
+    warn_sets,
+    warn_variants,
 )
+from spagree.counts.people import count_people, count_people_of_groups, people_in_codes
 from spagree.counts.policies import Clean, Policies, apply_policies, drop_missing
 from spagree.counts.tally import (
-    MOST_ANNOTATIONS_PER_ITEM,
     NO_VALUE,
     Cell,
     Grouped,
     Pattern,
     Tally,
     Votes,
+    add_counts,
     commonest_first,
+    group_name,
     refuse_overflow,
+    same_counting,
+    sum_known,
     text,
 )
 from spagree.errors import DataError, FileError
-from spagree.grouping import LARGEST_KEY, AnyInts, Ints, run_starts
-from spagree.late import nw
-from spagree.messages import opt
+from spagree.messages import Warning, opt
 from spagree.read.annotations import (
     ANNOTATOR,
     CLUSTER,
@@ -47,54 +64,17 @@ from spagree.read.annotations import (
     LABEL,
     MOST_COMPARED,
     Annotations,
-    CodedRows,
     FewRows,
     is_missing,
+    nw,
 )
 from spagree.read.files.paths import refuse_changed
 from spagree.read.table import shown
-from spagree.understood import Caution
 
 if TYPE_CHECKING:
-    pass
+    import polars
 
-N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
-
-
-class HeldAnnotations:
-    """The annotations behind a tally after all policies, on their engine, or only the counts of each item's labels.
-
-    ``few`` are those of a small file: an engine gets them when more than a score is first requested.
-    ``codes`` are the annotations as integers, if they were fetched.
-    """
-
-    def __init__(
-        self, rows: nw.LazyFrame[Any] | FewRows, *, are_counts: bool = False, codes: Coded | None = None
-    ) -> None:
-        self._rows, self._are_counts, self.codes = rows, are_counts, codes
-        self.few = rows if isinstance(rows, FewRows) else None
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the annotations; none if only counts are known."""
-        if self._are_counts:
-            return []
-        return list(self._rows.roles) if isinstance(self._rows, FewRows) else column_names(self._rows)
-
-    @property
-    def frame(self) -> nw.LazyFrame[Any]:
-        """The annotations, or the counts if only these are known."""
-        return drop_missing(self._rows.frame) if isinstance(self._rows, FewRows) else self._rows
-
-    @property
-    def annotations(self) -> nw.LazyFrame[Any] | None:
-        """The annotations; None if only counts are known."""
-        return None if self._are_counts else self.frame
-
-    @property
-    def counts(self) -> nw.LazyFrame[Any]:
-        """``item, label, count``."""
-        return self.frame if self._are_counts else item_label_counts(self.frame)
+SINGLE, ITEMS, LOST = "single", "items", "lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +82,8 @@ class Counted:
     """A tally, the annotations behind it, and what to tell the user."""
 
     tally: Tally
-    held: HeldAnnotations
-    cautions: tuple[Caution, ...]
+    held: Held
+    warnings: tuple[Warning, ...]
 
     def without(self, labels: Collection[str]) -> Tally:
         """The tally without annotations that carry these labels."""
@@ -118,10 +98,14 @@ class Counted:
         return Tally.from_patterns(dict(left))
 
 
-def count(annotations: Annotations, policies: Policies | None = None, *, in_full: bool = False) -> Counted:
+def count(
+    annotations: Annotations, policies: Policies | None = None, *, in_full: bool = False, people_above: float = inf
+) -> Counted:
     """Count annotations on their engine; only a few thousand integers are fetched.
 
-    A few are fetched and counted here, as are more if ``in_full`` says that every annotation is needed later.
+    Up to millions are fetched and counted here, because an interval for other annotators looks at each of them, and
+    more if ``in_full`` says that every annotation is needed later. The kinds of annotations of each annotator are
+    counted where there are more annotations than ``people_above``.
 
     >>> from spagree.read import read
     >>> counted = count(read([("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no")]))
@@ -129,93 +113,98 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     {Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}
     """
     chosen = policies or Policies()
-    is_fetched_later = in_full and isinstance(annotations.rows, FewRows) and annotations.rows.size > FEW
-    counted = None if is_fetched_later else _count_few(annotations, chosen)
+    counted = _count_few(annotations, chosen, in_full=in_full)
     if counted is not None:
-        return counted
+        return replace(counted, tally=_with_people(counted.tally, counted.held, people_above))
     frame = _without_categories(annotations.frame)
     progress.stage("counting labels")
     labels, lacking = _labels(frame)
     is_whole = not lacking and COUNT not in column_names(frame)  # a filter would read all items to count annotators
     usable = Clean(frame if is_whole else drop_missing(frame), lacking)
-    codes = fetched_once(usable.frame, labels, chosen, in_full=in_full)
+    codes = fetched_once(usable.frame, labels, chosen, in_full=in_full, for_others=people_above < inf)
     clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
     # Most data needs no policy; then the labels need not be counted again.
     totals = labels if clean is usable else commonest_first(clean.labels or _labels(clean.frame)[0])
     left_out = {**annotations.left_out, **clean.left_out}
-    held = HeldAnnotations(clean.frame, codes=codes)
+    held = Held(clean.frame, codes)
     if codes is None:
-        tally = _counted_on_engine(clean.frame, held.counts, totals, left_out, annotations)
+        progress.stage("counting annotators")
+        annotators = _annotator_counts(clean.frame)
+        progress.stage("counting items")
+        grouped = count_grouped(clean.frame, totals, annotations.understood.columns)
+        patterns = find_patterns(clean.frame, totals) if grouped is None else grouped.patterns()
+        tally = replace(_tally(held.counts, totals, annotators, left_out, patterns), grouped=grouped)
     else:
         tally = tally_of_codes(codes, left_out)
+    tally = _with_people(tally, held, people_above, totals)
     refuse_changed(annotations.watched)
     names = partial(names_of_items, clean.frame, tally.items)
     users = codes.users_of_own_labels if codes is not None else partial(users_of_labels, clean.frame)
-    cautions = _cautions(tally, totals, names, users, annotations, settled=clean.cautions)
-    return Counted(tally, held, cautions if chosen.of_sets or chosen.separator else cautions + caution_sets(totals))
+    warnings = _warnings(tally, totals, names, users, annotations, settled=clean.warnings)
+    return Counted(tally, held, warnings if chosen.of_sets or chosen.separator else warnings + warn_sets(totals))
 
 
-def _cautions(
+def _with_people(tally: Tally, held: Held, above: float, labels: Mapping[Any, int] | None = None) -> Tally:
+    """The tally with the kinds of annotations that each annotator made, if there are so many annotations."""
+    if tally.annotations <= above or tally.annotators is None:
+        return tally
+    progress.stage("counting kinds of annotations")
+    if held.codes is not None:
+        return replace(tally, people=people_in_codes(held.codes))
+    known = held.frame, labels or tally.labels, max(tally.items_by_n, default=1)
+    grouped = tally.grouped
+    if grouped is not None and grouped.by is not None:
+        grouped = replace(grouped, people=count_people_of_groups(*known))
+    return replace(tally, people=count_people(*known), grouped=grouped)
+
+
+def _warnings(
     tally: Tally,
     labels: Mapping[Any, int],
     item_names: Callable[[], Iterable[Any]],
     label_users: Callable[[], Iterable[tuple[Any, ...]]],
     annotations: Annotations,
     *,
-    settled: tuple[Caution, ...] = (),
-) -> tuple[Caution, ...]:
+    settled: tuple[Warning, ...] = (),
+) -> tuple[Warning, ...]:
     """Those of reading, a header among the rows, names that look alike, what the policies ``settled``, own labels."""
     return (
-        *annotations.cautions,
+        *annotations.warnings,
         *_header_again(tally, annotations.understood.columns),
-        *caution_variants(labels),
-        *caution_ids(tally, item_names),
+        *warn_variants(labels),
+        *warn_ids(tally, item_names),
         *settled,
-        *caution_own_labels(tally, label_users),
+        *warn_own_labels(tally, label_users),
     )
 
 
-def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Caution]:
-    """A caution if the names of the columns were counted as an annotation."""
+def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Warning]:
+    """A warning if the names of the columns were counted as an annotation."""
     annotator, label = columns.get(ANNOTATOR), columns.get(LABEL)
     if label in tally.labels and annotator in (tally.annotators or {}):
-        yield Caution(
+        yield Warning(
             "header_again",
             f"the label {label!r} and the annotator {annotator!r} are the names of their columns: a header inside the "
             "data was counted as an annotation; delete it (files that were joined each bring one)",
         )
 
 
-def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
+def _count_few(annotations: Annotations, policies: Policies, *, in_full: bool) -> Counted | None:
     """Count the annotations of a small file, fetched as integers; None if it takes an engine."""
     few = annotations.rows
     if not isinstance(few, FewRows) or policies != Policies(policies.duplicates):
         return None
-    fetched = fetched_few(few)
+    fetched = fetched_few(few, in_full=in_full)
     if fetched is None:
         return None
-    codes, rows = fetched
-    lacking = {reason: size for reason, size in rows.lacking.items() if size}
-    tally = tally_of_codes(codes, {**annotations.left_out, **lacking})
-    names = partial(rows.item_names, max(1, tally.items // MOST_COMPARED))
-    cautions = _cautions(tally, tally.labels, names, codes.users_of_own_labels, annotations)
-    return Counted(tally, HeldAnnotations(few, codes=codes), cautions + caution_sets(tally.labels))
+    codes, lacking = fetched
+    tally = tally_of_codes(codes, {**annotations.left_out, **{why: size for why, size in lacking.items() if size}})
 
+    def names() -> Iterable[Any]:
+        return few.sample(max(1, tally.items // MOST_COMPARED)) if few.sample else codes.item_names or ()
 
-def _counted_on_engine(
-    frame: nw.LazyFrame[Any],
-    counts: nw.LazyFrame[Any],
-    labels: Mapping[Any, int],
-    left_out: Mapping[str, int],
-    annotations: Annotations,
-) -> Tally:
-    """The tally of usable annotations; ``counts`` are those of each item and label."""
-    progress.stage("counting annotators")
-    annotators = _annotator_counts(frame)
-    progress.stage("counting items")
-    grouped = count_grouped(frame, labels, annotations.understood.columns)
-    patterns = find_patterns(frame, labels) if grouped is None else grouped.patterns()
-    return replace(_tally(counts, labels, annotators, left_out, patterns), grouped=grouped)
+    warnings = _warnings(tally, tally.labels, names, codes.users_of_own_labels, annotations)
+    return Counted(tally, Held(few, codes), warnings + warn_sets(tally.labels))
 
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
@@ -244,32 +233,6 @@ def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
     return commonest_first(usable), {reason: size for reason, size in lacking.items() if size}
 
 
-def item_label_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """(item, label, count): how often each label was given to each item."""
-    counts = frame.group_by(ITEM, LABEL).agg(size(frame)).with_columns(nw.col(COUNT).cast(nw.Int64))
-    return counts.filter(nw.col(COUNT) > 0) if COUNT in column_names(frame) else counts
-
-
-def item_sums(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """(item, n, pairs, triples, label): n, A and T of docs/mathematics.md §1, and one of the item's labels."""
-    # Clipped so no engine overflows before the item is refused for its n.
-    c = nw.col(COUNT).clip(upper_bound=MOST_ANNOTATIONS_PER_ITEM)
-    terms = counts.with_columns((c * (c - 1)).alias(PAIRS), (c * (c - 1) * (c - 2)).alias(TRIPLES))
-    sums = (nw.col(COUNT).sum().alias(N), nw.col(PAIRS).sum(), nw.col(TRIPLES).sum(), nw.col(LABEL).min())
-    # Some engines widen a sum beyond 64 bits, which only slows grouping; what does not
-    # fit belongs to an item that is refused for its n.
-    whole = nw.col(N, PAIRS, TRIPLES).clip(upper_bound=LARGEST_KEY).cast(nw.Int64)
-    return terms.group_by(ITEM).agg(*sums).with_columns(whole)
-
-
-def item_agreement(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """(item, annotations, agreement), lowest agreement and most annotations first; null if there is no pair."""
-    n = nw.col(N).cast(nw.Float64)
-    agreement = nw.when(nw.col(N) > 1).then(nw.col(PAIRS).cast(nw.Float64) / (n * (n - 1))).alias("agreement")
-    items = item_sums(counts).with_columns(agreement).select(ITEM, nw.col(N).alias("annotations"), "agreement")
-    return items.sort("agreement", "annotations", ITEM, descending=[False, True, False], nulls_last=True)
-
-
 def _tally(
     counts: nw.LazyFrame[Any],
     labels: Mapping[Any, int],
@@ -281,9 +244,14 @@ def _tally(
         tally = Tally.from_patterns(patterns, annotators, left_out)
         refuse_overflow(max((cell.n for cell in tally.cells), default=0))
         return tally
-    # The label of items annotated once is kept in the same pass, so labels of pairable items
-    # follow by subtraction and the items are grouped only once.
-    groups = item_sums(counts).with_columns(_single(counts, labels)).group_by(N, PAIRS, TRIPLES, SINGLE)
+    # The label of items annotated once is kept in the same pass, so labels of pairable items follow by subtraction and
+    # the items are grouped only once. Other items carry null, or any label on pandas-like engines, where a null turns
+    # integers into floats; on other engines a constant column would cost a pass over all items.
+    chosen = nw.when(nw.col(N) == 1).then(nw.col(LABEL))
+    single: nw.Expr = chosen
+    if counts.implementation.is_pandas_like() or counts.implementation.is_dask():
+        single = chosen.otherwise(nw.lit(next(iter(labels), None)))
+    groups = item_sums(counts).with_columns(single.alias(SINGLE)).group_by(N, PAIRS, TRIPLES, SINGLE)
     kinds = sorted(rows(groups.agg(nw.len().alias(ITEMS))), key=lambda row: row[:3], reverse=True)
     refuse_overflow(int(max((row[0] for row in kinds), default=0)))
     cells: dict[Cell, int] = {}
@@ -297,17 +265,6 @@ def _tally(
     return Tally(cells, {text(k): v for k, v in labels.items()}, kept, annotators, dict(left_out), None)
 
 
-def _single(counts: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> nw.Expr:
-    """The label of an item that has only one.
-
-    Other items carry null, or any label on pandas-like engines, where a null turns integers into floats; on other
-    engines a constant column would cost a pass over all items.
-    """
-    chosen = nw.when(nw.col(N) == 1).then(nw.col(LABEL))
-    spare = counts.implementation.is_pandas_like() or counts.implementation.is_dask()
-    return (chosen.otherwise(nw.lit(next(iter(labels), None))) if spare else chosen).alias(SINGLE)
-
-
 def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
     """Annotations per annotator; None if the source names no annotators."""
     if ANNOTATOR not in column_names(frame):
@@ -317,56 +274,10 @@ def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
     return named if named or not counts else None
 
 
-FEW, MOST = 100_000, 20_000_000  # annotations: a few are coded before polars is imported; more than MOST may not fit
-
-
-def fetched_few(few: FewRows) -> tuple[Coded, CodedRows] | None:
-    """The usable annotations of a small file as codes; None if it has none, or an annotator labelled an item twice."""
-    progress.stage("fetching annotations")
-    with explained_faults("duckdb"):
-        rows = few.fetch()
-    if rows is None or not len(rows.codes[ITEM]):
-        return None
-    nobody = np.full(len(rows.codes[ITEM]), UNKNOWN, dtype=np.int32)
-    item, label, annotator = (rows.codes.get(role, nobody) for role in (ITEM, LABEL, ANNOTATOR))
-    codes = in_order(item, label, annotator, rows.names[LABEL], rows.names.get(ANNOTATOR, ()))
-    return None if _has_repeats(codes) else (codes, rows)
-
-
-def fetched_once(
-    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], policies: Policies, *, in_full: bool
-) -> Coded | None:
-    """The annotations as codes; None if they should be counted where they are.
-
-    That is so if a policy may change them, an annotator labelled an item twice, they have clusters or groups, or there
-    are too many: a score fetches a few, and with ``in_full`` names and times are fetched with them.
-    """
-    schema = frame.collect_schema()
-    kinds = [schema.get(name) for name in (ITEM, ANNOTATOR, LABEL)]
-    are_plain = all(kind is not None and (kind == nw.String or kind.is_integer()) for kind in kinds)
-    size = sum(labels.values())
-    is_here = frame.implementation.is_duckdb() and 0 < size <= (MOST if in_full else FEW)
-    is_simple = policies == Policies(policies.duplicates) and not {CLUSTER, GROUP} & schema.keys()
-    if not (are_plain and is_here and is_simple):
-        return None
-    progress.stage("fetching annotations")
-    codes = coded(frame) if size > FEW else coded_in_python(frame)
-    return None if _has_repeats(codes) else codes
-
-
-def _has_repeats(codes: Coded) -> bool:
-    """Whether a known annotator annotated an item twice."""
-    key = codes.item.astype(np.int64)
-    key *= len(codes.annotators) + 1
-    key += codes.annotator
-    key = key[codes.annotator != UNKNOWN]
-    key.sort()
-    return bool((key[1:] == key[:-1]).any())
-
-
-def tally_of_codes(codes: Coded, left_out: Mapping[str, int]) -> Tally:
+def tally_of_codes(codes: Codes, left_out: Mapping[str, int]) -> Tally:
     """The tally that the engine's passes over items and annotators would give.
 
+    >>> from spagree.counts.fetch import coded
     >>> from spagree.read import read
     >>> codes = coded(read([("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no")]).frame)
     >>> tally = tally_of_codes(codes, {})
@@ -374,81 +285,61 @@ def tally_of_codes(codes: Coded, left_out: Mapping[str, int]) -> Tally:
     ({Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}, {'ann': 2, 'bob': 1})
     """
     per_annotator = np.bincount(codes.annotator[codes.annotator != UNKNOWN], minlength=len(codes.annotators)).tolist()
-    annotators = dict(zip(codes.annotators, per_annotator, strict=True)) or None
-    return _Votes(codes.labels, *codes.counts).tally(annotators, left_out)
+    annotators = {who: size for who, size in zip(codes.annotators, per_annotator, strict=True) if size} or None
+    item, label, count = codes.counts
+    first = run_starts(item)
+    n = np.add.reduceat(count, first) if len(first) else count
+    refuse_overflow(int(n.max(initial=0)))
+    is_countable = len(codes.labels) <= MOST_CLASSES or len(codes.item) <= MOST_ROWS_FETCHED  # as on an engine
+    found = coded_patterns(codes.labels, item, label, count, MOST_PATTERNS) if is_countable else None
+    if found is not None:
+        patterns, number = found
+        sizes = np.bincount(number, minlength=len(patterns)).tolist()
+        return Tally.from_patterns(dict(zip(patterns, sizes, strict=True)), annotators, left_out)
+    # More combinations of labels than a tally keeps
+    import polars
+
+    per_label = np.bincount(label, count, len(codes.labels)).astype(np.int64).tolist()
+    totals = commonest_first({label: size for label, size in zip(codes.labels, per_label, strict=True) if size})
+    pairs = count * (count - 1)
+    agreeing, triples = (np.add.reduceat(values, first) for values in (pairs, pairs * (count - 2)))
+    groups = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
+    ordered = groups.len().sort("n", "pairs", "triples", descending=True)
+    cells = {Cell(*cell): items for *cell, items in ordered.iter_rows()}
+    alone = np.bincount(label[first[n == 1]], minlength=len(codes.labels)).tolist()
+    single = dict(zip(codes.labels, alone, strict=True))
+    pairable = {label: size - single[label] for label, size in totals.items() if size > single[label]}
+    return Tally(cells, totals, pairable, annotators, dict(left_out), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Votes:
-    """How often each item got each label; ``item``, ``label`` and ``count`` are parallel, and sorted."""
+def coded_patterns(
+    labels: Sequence[str], item: AnyInts, label: AnyInts, count: Ints, most: int
+) -> tuple[list[Pattern], Ints] | None:
+    """The different patterns, and which of them each item has; None if there are more than ``most``.
 
-    labels: Sequence[str]
-    item: AnyInts
-    label: AnyInts
-    count: Ints
+    ``item``, ``label`` and ``count`` say how often an item got a label, sorted by item and label. Python handles each
+    pattern once: items are told apart by their first label and its count, then by their second, and so on.
 
-    def tally(self, annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
-        first = run_starts(self.item)
-        n = np.add.reduceat(self.count, first) if len(first) else self.count
-        refuse_overflow(int(n.max(initial=0)))
-        patterns = self._in_python(first) if len(self.labels) > MOST_CLASSES else self._in_words(first)
-        if patterns is not None:
-            return Tally.from_patterns(patterns, annotators, left_out)
-        per_label = np.bincount(self.label, self.count, len(self.labels)).astype(np.int64).tolist()
-        totals = {label: size for label, size in zip(self.labels, per_label, strict=True) if size}
-        totals = dict(sorted(totals.items(), key=lambda pair: (-pair[1], pair[0])))
-        cells, pairable = self._cells(first, n, totals)
-        return Tally(cells, totals, pairable, annotators, dict(left_out), None)
-
-    def _in_words(self, first: Ints) -> dict[Pattern, int] | None:
-        """Items per combination of label counts, packed into words as on an engine; None if there are too many."""
-        last = np.append(first[1:], len(self.item))
-        bits = int(self.count.max(initial=1)).bit_length()
-        words = []
-        for start in range(0, len(self.labels), BITS // bits):
-            place = self.label.astype(np.int64) - start
-            is_here = (place >= 0) & (place < BITS // bits)
-            words.append(np.add.reduceat(np.where(is_here, self.count << (place * bits * is_here), 0), first))
-        order = np.lexsort(words)
-        groups = run_starts(*(word[order] for word in words))
-        if len(groups) > MOST_PATTERNS:
-            return None
-        one = order[groups]  # an item of each combination
-        sizes = (last - first)[one]
-        ends = np.cumsum(sizes)
-        entries = np.arange(int(sizes.sum())) + np.repeat(first[one] - (ends - sizes), sizes)
-        votes = self._named(entries)
-        keys = (tuple(votes[end - size : end]) for end, size in zip(ends.tolist(), sizes.tolist(), strict=True))
-        return dict(zip(keys, np.diff(groups, append=len(order)).tolist(), strict=True))
-
-    def _named(self, entries: Ints | slice) -> list[tuple[str, int]]:
-        """Each label with its count; equal pairs are one object, which is faster to compare."""
-        most = int(self.count.max(initial=0)) + 1
-        pairs = (self.label[entries] * np.int64(most) + self.count[entries]).tolist()
-        by_key = {pair: (self.labels[pair // most], pair % most) for pair in set(pairs)}
-        return [by_key[pair] for pair in pairs]
-
-    def _in_python(self, first: Ints) -> dict[Pattern, int] | None:
-        """The same for more labels than fit into words; None if there are too many annotations, as on an engine."""
-        if self.count.sum() > MOST_ROWS_FETCHED:
-            return None
-        votes, starts = self._named(slice(None)), first.tolist()
-        ends = [*starts[1:], len(votes)]
-        patterns = Counter(tuple(votes[start:end]) for start, end in zip(starts, ends, strict=True))
-        return dict(patterns) if len(patterns) <= MOST_PATTERNS else None
-
-    def _cells(self, first: Ints, n: Ints, totals: Mapping[str, int]) -> tuple[dict[Cell, int], dict[str, int]]:
-        """For more combinations of labels than a tally keeps: the cells, and the labels of pairable items."""
-        import polars
-
-        pairs = self.count * (self.count - 1)
-        agreeing, triples = (np.add.reduceat(values, first) for values in (pairs, pairs * (self.count - 2)))
-        groups = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
-        ordered = groups.len().sort("n", "pairs", "triples", descending=True)
-        cells = {Cell(*cell): items for *cell, items in ordered.iter_rows()}
-        alone = np.bincount(self.label[first[n == 1]], minlength=len(self.labels)).tolist()
-        single = dict(zip(self.labels, alone, strict=True))
-        return cells, {label: size - single[label] for label, size in totals.items() if size > single[label]}
+    >>> votes = np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([2, 1, 1])
+    >>> coded_patterns(("no", "yes"), *votes, 10)
+    ([(('no', 2),), (('no', 1), ('yes', 1))], array([0, 1]))
+    """
+    first, width = run_starts(item), int(count.max(initial=0)) + 1
+    sizes = np.diff(first, append=len(item))
+    vote = label.astype(np.int64) * width + count
+    distinct, place = numbered(vote)
+    number = np.zeros(len(first), dtype=np.int64)
+    has = np.arange(len(first))
+    for step in range(int(sizes.max(initial=0))):
+        has = has[sizes[has] > step]
+        number[has] = numbered(number[has], place[first[has] + step])[1] + int(number.max()) + 1
+    one, number = numbered(number)
+    if len(one) > most:
+        return None
+    votes = [(labels[code // width], code % width) for code in vote[distinct].tolist()]
+    kinds = place.tolist()
+    spans = zip(first[one].tolist(), sizes[one].tolist(), strict=True)
+    return [tuple([votes[kind] for kind in kinds[start : start + size]]) for start, size in spans], number
 
 
 MOST_KEPT = 1_000_000  # combinations of cluster, group and labels
@@ -480,11 +371,19 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
     if several.get(GROUP):
         _refuse_varying(plain, named)
         columns = [name for name in columns if name != GROUP]
-        combinations = _combinations(plain, _group_labels(plain), columns, named)
+        given = rows(plain.group_by(GROUP, LABEL).agg(size(plain)))
+        counts = {(group, label): int(count) for group, label, count in given}
+        keys = sorted(counts, key=lambda key: (-counts[key], group_name(key[0]), text(key[1])))
+        combinations = _combinations(plain, {key: counts[key] for key in keys}, columns, named)
     items: Counter[tuple[str, Votes]] = Counter()
-    for combination in combinations:
-        cluster, votes = _cluster_and_votes(combination, columns)
-        items[cluster, votes] += combination.items if votes else 0
+    for alike in combinations:
+        values = dict(zip(columns, map(group_name, alike.values[::2]), strict=True))
+        group = values.get(GROUP, NO_VALUE)
+        votes = [
+            (group_name(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
+            for key, count in alike.counts.items()
+        ]
+        items[values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))] += alike.items if votes else 0
     return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), _annotators(plain))
 
 
@@ -500,28 +399,6 @@ def _combinations(
             "fewer values, or merge rare labels"
         )
     return combinations
-
-
-def _cluster_and_votes(combination: AlikeItems, columns: Sequence[str]) -> tuple[str, Votes]:
-    values = dict(zip(columns, map(group_name, combination.values[::2]), strict=True))
-    group = values.get(GROUP, NO_VALUE)
-    votes = [
-        (group_name(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
-        for key, count in combination.counts.items()
-    ]
-    return values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))
-
-
-def group_name(value: Any) -> str:
-    """The name of a cluster or a group; empty if it is missing."""
-    return NO_VALUE if is_missing(value) else text(value)
-
-
-def _group_labels(frame: nw.LazyFrame[Any]) -> dict[tuple[Any, Any], int]:
-    """How often each group gave each label, most common first."""
-    grouped = rows(frame.group_by(GROUP, LABEL).agg(size(frame)))
-    counts = {(group, label): int(count) for group, label, count in grouped}
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
 
 
 def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
@@ -567,44 +444,10 @@ def _both(first: Any, last: Any) -> str:
 
 
 MOST_PATTERNS = 300_000
-MOST_CLASSES = 40
 # Classes per word: ten leave six bits each, enough for most data; two leave 31, more than an item may have.
 NARROW, WIDE = 10, 2
-BITS = 62  # of a signed 64-bit word: the sign and one bit to detect overflow stay free
 OVERFLOWN = 1 << BITS  # all label bits are 0, which no item has
 MOST_ROWS_FETCHED = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Packing:
-    """Which bits of which word hold the count of each label."""
-
-    labels: Sequence[Any]
-    classes_per_word: int
-
-    @property
-    def words(self) -> int:
-        return -(-len(self.labels) // self.classes_per_word)
-
-    @property
-    def bits(self) -> int:
-        return BITS // -(-len(self.labels) // self.words)
-
-    def chunks(self) -> list[Sequence[Any]]:
-        """The labels of each word."""
-        size = BITS // self.bits
-        return [self.labels[start : start + size] for start in range(0, len(self.labels), size)]
-
-    def unpack(self, words: Ints) -> tuple[list[dict[Any, int]], Ints]:
-        """The count of each label that occurs, and the sum of all counts, for each row of words."""
-        bits, chunks = self.bits, self.chunks()
-        columns = [words[:, word] >> (bits * place) for word, chunk in enumerate(chunks) for place in range(len(chunk))]
-        counts = np.column_stack(columns) & ((1 << bits) - 1)
-        row, label = np.nonzero(counts)
-        votes = list(zip(map(self.labels.__getitem__, label.tolist()), counts[row, label].tolist(), strict=True))
-        ends = np.searchsorted(row, np.arange(len(words)), side="right").tolist()
-        by_row = [dict(votes[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
-        return by_row, counts.sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -638,7 +481,7 @@ def find_counts(
     A key is a label, or a pair of group and label. ``of_items`` are columns with one value per item.
     """
     for classes_per_word in (NARROW, WIDE) if 0 < len(keys) <= MOST_CLASSES else ():
-        packing = _Packing(list(keys), classes_per_word)
+        packing = Packing(list(keys), classes_per_word)
         # Precomputed counts must fit their bits; the sums of single rows are checked afterwards.
         fits = COUNT not in column_names(frame) or max(keys.values()) < 1 << packing.bits
         packed = _packed_rows(frame, packing, of_items, most) if fits else None
@@ -658,7 +501,7 @@ def find_counts(
 
 
 def _packed_rows(
-    frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str], most: int
+    frame: nw.LazyFrame[Any], packing: Packing, of_items: Sequence[str], most: int
 ) -> list[tuple[Any, ...]] | None:
     """The rows of the packed pass; None on an engine that refuses sums beyond 64 bits."""
     try:
@@ -669,19 +512,14 @@ def _packed_rows(
         raise
 
 
-def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
-    """How many annotations a group of rows holds: the number of rows, or the sum of their counts."""
-    return nw.col(COUNT).sum() if COUNT in column_names(frame) else nw.len().alias(COUNT)
-
-
-def _packed(frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:
+def _packed(frame: nw.LazyFrame[Any], packing: Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:
     """(item columns…, n, words…, items): items with the same counts."""
     names = [f"word{place}" for place in range(packing.words)]
     has_counts = COUNT in column_names(frame)
-    columns = [
-        _word(labels, packing.bits, has_counts).alias(name)
-        for name, labels in zip(names, packing.chunks(), strict=True)
-    ]
+    columns = []
+    for name, labels in zip(names, packing.chunks(), strict=True):
+        unit = word(labels, packing.bits)
+        columns.append((unit * nw.col(COUNT) if has_counts else unit).alias(name))
     sums = (size(frame).alias("n"), *(nw.col(name).sum() for name in names))
     grouped = per_key(frame.with_columns(*columns), [ITEM], of_items, *sums)
     # Some engines widen a sum beyond 64 bits.
@@ -711,24 +549,6 @@ def has_several(name: str) -> nw.Expr:
     """Whether a key has several values in a column."""
     differ = (nw.col(name) != nw.col(f"{name}_last")) | (nw.col(f"{name}_none") > 0)
     return ~nw.col(name).is_null() & differ
-
-
-def _word(keys: Sequence[Any], bits: int, has_counts: bool) -> nw.Expr:
-    """1 in the bits of the row's label; 0 when the label belongs to another word."""
-    chosen = nw.lit(0, nw.Int64)
-    for place, key in reversed(list(enumerate(keys))):
-        unit = nw.lit(1 << (bits * place), nw.Int64)
-        chosen = nw.when(_is(key)).then(unit).otherwise(chosen)
-    return chosen * nw.col(COUNT) if has_counts else chosen
-
-
-def _is(key: Any) -> nw.Expr:
-    """Whether a row has this label, or this pair of group and label."""
-    if not isinstance(key, tuple):
-        return nw.col(LABEL) == nw.lit(key)
-    group, label = key
-    in_group = nw.col(GROUP).is_null() if group is None else nw.col(GROUP) == nw.lit(group)
-    return in_group & (nw.col(LABEL) == nw.lit(label))
 
 
 def _counts_in_python(
@@ -763,3 +583,64 @@ def _items_in_python(fetched: Sequence[tuple[Any, ...]], width: int) -> list[Ali
         return tuple(value for seen in values[item] for value in (next(iter(seen), None), int(len(seen) > 1)))
 
     return [AlikeItems(first_and_several(item), votes, 1) for item, votes in counts.items()]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemCounts:
+    """How often each label was given to each item, as a polars table ``item, label, count``.
+
+    Tallies merge only if every item is in one part. Item counts always merge, at the cost of one row per item and
+    label.
+
+    >>> import spagree
+    >>> morning = spagree.count_items([("q1", "ann", "yes")])
+    >>> evening = spagree.count_items([("q1", "bob", "yes"), ("q2", "bob", "no")])
+    >>> (morning + evening).tally().pairable_items
+    1
+    """
+
+    frame: polars.DataFrame
+    annotators: Mapping[str, int] | None
+    left_out: Mapping[str, int]
+    counted: Mapping[str, Any] | None = None
+    """As in :class:`Tally`."""
+
+    def __add__(self, other: ItemCounts) -> ItemCounts:
+        if not isinstance(other, ItemCounts):
+            return NotImplemented
+        import polars
+
+        both = polars.concat([self.frame, other.frame])
+        merged = both.group_by("item", "label").agg(polars.col("count").sum()).sort("item", "label")
+        annotators = sum_known(self.annotators, other.annotators)
+        how = same_counting(self.counted, other.counted)
+        return ItemCounts(merged, annotators, add_counts(self.left_out, other.left_out), how)
+
+    def __radd__(self, other: object) -> ItemCounts:
+        """Let ``sum(parts)`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ItemCounts):
+            return NotImplemented
+        rest = (self.annotators, self.left_out) == (other.annotators, other.left_out)
+        return rest and self.frame.sort("item", "label").equals(other.frame.sort("item", "label"))
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, which is a table
+
+    def counts(self) -> nw.LazyFrame[Any]:
+        """The table as a lazy frame, the form the rest of the tally works on."""
+        return nw.from_native(self.frame.lazy())
+
+    def tally(self) -> Tally:
+        """The summary of all items, as the estimates need it."""
+        return replace(tally_counts(self.counts(), self.annotators, self.left_out), counted=self.counted)
+
+
+def item_counts(counted: Counted) -> ItemCounts:
+    """Fetch the item × class counts, with ids and labels as text so parts can be added."""
+    import polars
+
+    counts = to_polars(counted.held.counts)
+    frame = polars.DataFrame([spelled(counts["item"]), spelled(counts["label"]), counts["count"]])
+    return ItemCounts(frame.sort("item", "label"), counted.tally.annotators, counted.tally.left_out)

@@ -1,82 +1,145 @@
-"""Item × class counts: larger than a tally, but the parts may split an item."""
+"""What is behind a tally: its items, with their labels, agreement and texts, where the annotations are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from spagree.counts.coded import Coded
-from spagree.counts.count import Counted, HeldAnnotations, item_agreement, tally_counts
+import numpy as np
+
+from spagree.codes import LARGEST_KEY, Codes, Ints
 from spagree.counts.engines import column_names, to_polars
-from spagree.counts.tally import Tally, add_counts, same_counting, sum_known, text
-from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, TEXT, TIME
+from spagree.counts.policies import drop_missing
+from spagree.counts.tally import MOST_ANNOTATIONS_PER_ITEM, text
+from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, TEXT, TIME, FewRows, nw
 
 if TYPE_CHECKING:
     import polars
 
 SHOWN_LABELS = 12
+N, PAIRS, TRIPLES = "n", "pairs", "triples"
+MOST_CLASSES = 40  # that are packed into words
+BITS = 62  # of a signed 64-bit word: the sign and one bit to detect overflow stay free
 
 
-@dataclass(frozen=True, eq=False)
-class ItemCounts:
-    """How often each label was given to each item, as a polars table ``item, label, count``.
+def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
+    """How many annotations a group of rows holds: the number of rows, or the sum of their counts."""
+    return nw.col(COUNT).sum() if COUNT in column_names(frame) else nw.len().alias(COUNT)
 
-    Tallies merge only if every item is in one part. Item counts always merge, at the cost of one row per item and
-    label.
 
-    >>> import spagree
-    >>> morning = spagree.count_items([("q1", "ann", "yes")])
-    >>> evening = spagree.count_items([("q1", "bob", "yes"), ("q2", "bob", "no")])
-    >>> (morning + evening).tally().pairable_items
-    1
-    """
+def item_label_counts(frame: nw.LazyFrame[Any], units: Sequence[str] = (ITEM,)) -> nw.LazyFrame[Any]:
+    """(item, label, count): how often each label was given to each item, or to each item by each group."""
+    counts = frame.group_by(*units, LABEL).agg(size(frame)).with_columns(nw.col(COUNT).cast(nw.Int64))
+    return counts.filter(nw.col(COUNT) > 0) if COUNT in column_names(frame) else counts
 
-    frame: polars.DataFrame
-    annotators: Mapping[str, int] | None
-    left_out: Mapping[str, int]
-    counted: Mapping[str, Any] | None = None
-    """As in :class:`Tally`."""
 
-    def __add__(self, other: ItemCounts) -> ItemCounts:
-        if not isinstance(other, ItemCounts):
-            return NotImplemented
-        import polars
+def item_sums(counts: nw.LazyFrame[Any], units: Sequence[str] = (ITEM,)) -> nw.LazyFrame[Any]:
+    """(item, n, pairs, triples, label): n, A and T of docs/mathematics.md §1, and one of the item's labels."""
+    # Clipped so no engine overflows before the item is refused for its n.
+    c = nw.col(COUNT).clip(upper_bound=MOST_ANNOTATIONS_PER_ITEM)
+    terms = counts.with_columns((c * (c - 1)).alias(PAIRS), (c * (c - 1) * (c - 2)).alias(TRIPLES))
+    sums = (nw.col(COUNT).sum().alias(N), nw.col(PAIRS).sum(), nw.col(TRIPLES).sum(), nw.col(LABEL).min())
+    # Some engines widen a sum beyond 64 bits, which only slows grouping; what does not
+    # fit belongs to an item that is refused for its n.
+    whole = nw.col(N, PAIRS, TRIPLES).clip(upper_bound=LARGEST_KEY).cast(nw.Int64)
+    return terms.group_by(*units).agg(*sums).with_columns(whole)
 
-        both = polars.concat([self.frame, other.frame])
-        merged = both.group_by("item", "label").agg(polars.col("count").sum()).sort("item", "label")
-        annotators = sum_known(self.annotators, other.annotators)
-        how = same_counting(self.counted, other.counted)
-        return ItemCounts(merged, annotators, add_counts(self.left_out, other.left_out), how)
 
-    def __radd__(self, other: object) -> ItemCounts:
-        """Let ``sum(parts)`` start from 0."""
-        return self if other == 0 else NotImplemented
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ItemCounts):
-            return NotImplemented
-        rest = (self.annotators, self.left_out) == (other.annotators, other.left_out)
-        return rest and self.frame.sort("item", "label").equals(other.frame.sort("item", "label"))
-
-    __hash__ = None  # type: ignore[assignment]  # compared by content, which is a table
-
-    def counts(self) -> nw.LazyFrame[Any]:
-        """The table as a lazy frame, the form the rest of the tally works on."""
-        return nw.from_native(self.frame.lazy())
-
-    def tally(self) -> Tally:
-        """The summary of all items, as the estimates need it."""
-        return replace(tally_counts(self.counts(), self.annotators, self.left_out), counted=self.counted)
+def item_agreement(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """(item, annotations, agreement), lowest agreement and most annotations first; null if there is no pair."""
+    n = nw.col(N).cast(nw.Float64)
+    agreement = nw.when(nw.col(N) > 1).then(nw.col(PAIRS).cast(nw.Float64) / (n * (n - 1))).alias("agreement")
+    items = item_sums(counts).with_columns(agreement).select(ITEM, nw.col(N).alias("annotations"), "agreement")
+    return items.sort("agreement", "annotations", ITEM, descending=[False, True, False], nulls_last=True)
 
 
 @dataclass(frozen=True, slots=True)
-class ItemTable:
-    """The item counts behind an agreement, still on their engine."""
+class Packing:
+    """Which bits of which word hold the count of each label."""
 
-    held: HeldAnnotations
-    source: Any = field(repr=False)  # an address may hold a password
+    labels: Sequence[Any]
+    classes_per_word: int
+
+    @property
+    def words(self) -> int:
+        """How many words."""
+        return -(-len(self.labels) // self.classes_per_word)
+
+    @property
+    def bits(self) -> int:
+        """The bits of a count."""
+        return BITS // -(-len(self.labels) // self.words)
+
+    def chunks(self) -> list[Sequence[Any]]:
+        """The labels of each word."""
+        size = BITS // self.bits
+        return [self.labels[start : start + size] for start in range(0, len(self.labels), size)]
+
+    def unpack(self, words: Ints) -> tuple[list[dict[Any, int]], Ints]:
+        """The count of each label that occurs, and the sum of all counts, for each row of words."""
+        bits, chunks = self.bits, self.chunks()
+        columns = [words[:, word] >> (bits * place) for word, chunk in enumerate(chunks) for place in range(len(chunk))]
+        counts = np.column_stack(columns) & ((1 << bits) - 1)
+        row, label = np.nonzero(counts)
+        votes = list(zip(map(self.labels.__getitem__, label.tolist()), counts[row, label].tolist(), strict=True))
+        ends = np.searchsorted(row, np.arange(len(words)), side="right").tolist()
+        by_row = [dict(votes[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+        return by_row, counts.sum(axis=1)
+
+
+def word(keys: Sequence[Any], bits: int) -> nw.Expr:
+    """1 in the bits of the row's label; 0 when the label belongs to another word."""
+    chosen = nw.lit(0, nw.Int64)
+    for place, key in reversed(list(enumerate(keys))):
+        unit = nw.lit(1 << (bits * place), nw.Int64)
+        chosen = nw.when(_is(key)).then(unit).otherwise(chosen)
+    return chosen
+
+
+def _is(key: Any) -> nw.Expr:
+    """Whether a row has this label, or this pair of group and label."""
+    if not isinstance(key, tuple):
+        return nw.col(LABEL) == nw.lit(key)
+    group, label = key
+    in_group = nw.col(GROUP).is_null() if group is None else nw.col(GROUP) == nw.lit(group)
+    return in_group & (nw.col(LABEL) == nw.lit(label))
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is behind a tally after all policies: annotations on their engine, or only the counts of each item's labels.
+
+    The annotations of a small file are put on an engine when more than a score is first requested. ``codes`` are the
+    annotations as integers, if they were fetched.
+    """
+
+    rows: nw.LazyFrame[Any] | FewRows
+    codes: Codes | None = None
+    are_counts: bool = False
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns of the annotations; none if only counts are known."""
+        if self.are_counts:
+            return []
+        return list(self.rows.roles) if isinstance(self.rows, FewRows) else column_names(self.rows)
+
+    @cached_property
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The annotations, or the counts if only these are known."""
+        return drop_missing(self.rows.frame) if isinstance(self.rows, FewRows) else self.rows
+
+    @property
+    def annotations(self) -> nw.LazyFrame[Any] | None:
+        """The annotations; None if only counts are known."""
+        return None if self.are_counts else self.frame
+
+    @property
+    def counts(self) -> nw.LazyFrame[Any]:
+        """``item, label, count``."""
+        return self.frame if self.are_counts else item_label_counts(self.frame)
 
     def worst(self, most: int) -> polars.DataFrame:
         """The items with the lowest agreement, more annotations first; only these are fetched."""
@@ -85,15 +148,15 @@ class ItemTable:
 
     def with_votes(self, items: polars.DataFrame) -> polars.DataFrame:
         """These items with their votes."""
-        votes = votes_of(to_polars(self.held.counts.filter(nw.col(ITEM).is_in(items[ITEM].to_list()))))
+        votes = votes_of(to_polars(self.counts.filter(nw.col(ITEM).is_in(items[ITEM].to_list()))))
         return items.join(votes, on=ITEM, how="left", maintain_order="left")
 
     def with_texts(self, items: polars.DataFrame) -> polars.DataFrame:
         """These items with text and address if the source has them."""
-        several = {column: f"{column}s" for column in (TEXT, LINK) if column in self.held.columns}
+        several = {column: f"{column}s" for column in (TEXT, LINK) if column in self.columns}
         if not several:
             return items
-        chosen = self.held.frame.filter(nw.col(ITEM).is_in(items[ITEM].to_list()))
+        chosen = self.frame.filter(nw.col(ITEM).is_in(items[ITEM].to_list()))
         table = to_polars(chosen.select(ITEM, *several))
         for column, number in several.items():
             items = items.join(texts_of(table, column, number), on=ITEM, how="left", maintain_order="left")
@@ -103,7 +166,7 @@ class ItemTable:
         """``item, annotator, label, time, count``: who gave these items which label; null if unknown."""
         import polars
 
-        source = self.held.frame
+        source = self.frame
         wanted = [name for name in (ITEM, ANNOTATOR, LABEL, TIME, COUNT) if name in column_names(source)]
         table = to_polars(source.filter(nw.col(ITEM).is_in(items.to_list())).select(*wanted))
         texts = [spelled(table[name]).alias(name) for name in (ANNOTATOR, LABEL) if name in wanted]
@@ -111,27 +174,29 @@ class ItemTable:
         once = [] if COUNT in wanted else [polars.lit(1, dtype=polars.Int64).alias(COUNT)]
         return table.with_columns(*texts, *absent, *once).select(ITEM, ANNOTATOR, LABEL, TIME, COUNT)
 
-    def frame(self) -> Any:
-        """A polars DataFrame; for a lazy source, a lazy frame of its engine with agreement only."""
-        agreement = self.agreement()
-        if isinstance(nw.from_native(self.source, pass_through=True), nw.LazyFrame):
-            return agreement.to_native()
-        votes = votes_of(to_polars(self.held.counts))
-        return to_polars(agreement).join(votes, on=ITEM, how="left", maintain_order="left")
+    def table(self) -> polars.DataFrame:
+        """All items with their votes."""
+        votes = votes_of(to_polars(self.counts))
+        return to_polars(self.agreement()).join(votes, on=ITEM, how="left", maintain_order="left")
 
     def agreement(self) -> nw.LazyFrame[Any]:
         """(item, annotations, agreement), lowest agreement first, still on the engine."""
-        return item_agreement(self.held.counts)
+        return item_agreement(self.counts)
 
 
-def items_in_codes(codes: Coded) -> ItemTable:
+def named(table: polars.DataFrame, codes: Codes) -> polars.DataFrame:
+    """A table about some items, with names in place of codes."""
+    return table.with_columns(codes.names.gather(table[ITEM]).alias(ITEM))
+
+
+def items_in_codes(codes: Codes) -> Held:
     """The items of coded annotations, identified by their codes."""
     import polars
 
     item, label, count = codes.counts
     labels = polars.Series(codes.labels, dtype=polars.String).gather(label)
     frame = polars.DataFrame({ITEM: item, LABEL: labels, COUNT: count})
-    return ItemTable(HeldAnnotations(nw.from_native(frame.lazy()), are_counts=True), frame)
+    return Held(nw.from_native(frame.lazy()), are_counts=True)
 
 
 def votes_of(counts: polars.DataFrame) -> polars.DataFrame:
@@ -166,15 +231,6 @@ def texts_of(table: polars.DataFrame, column: str, several: str) -> polars.DataF
     text = polars.col(column).cast(polars.String)
     by_item = table.with_columns(text).group_by(ITEM, maintain_order=True)
     return by_item.agg(text.min(), text.drop_nulls().n_unique().cast(polars.Int64).alias(several))
-
-
-def item_counts(counted: Counted) -> ItemCounts:
-    """Fetch the item × class counts, with ids and labels as text so parts can be added."""
-    import polars
-
-    counts = to_polars(counted.held.counts)
-    frame = polars.DataFrame([spelled(counts["item"]), spelled(counts["label"]), counts["count"]])
-    return ItemCounts(frame.sort("item", "label"), counted.tally.annotators, counted.tally.left_out)
 
 
 def spelled(values: polars.Series) -> polars.Series:

@@ -12,10 +12,8 @@ from typing import Any
 from spagree.counts.engines import column_names, engine_of, replaced, rows, sampled_items
 from spagree.counts.tally import Tally, text
 from spagree.errors import DataError, UsageError, count
-from spagree.late import nw
-from spagree.messages import opt
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, TIME
-from spagree.understood import Caution
+from spagree.messages import Warning, opt
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, TIME, nw
 
 NUMBER, NUMBER_STARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII), frozenset("+-.0123456789")
 # Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, variants of emoji.
@@ -95,16 +93,16 @@ def _listed(groups: Sequence[Sequence[str]]) -> str:
     return f"{shown} and {count(hidden, 'more group')}" if hidden > 0 else shown
 
 
-def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
+def warn_variants(labels: Iterable[Any]) -> tuple[Warning, ...]:
     """Warn about labels that look like one label written differently; they are kept separate."""
     names = [*map(text, labels)]
     message = _message(names, "label")
-    cautions = [Caution("label_variants", message)] if message else []
+    warnings = [Warning("label_variants", message)] if message else []
     same = synonyms(names) if len(names) <= MOST_COMPARED else []
     if same:
         message = f"labels that may mean the same are counted as different labels: {_listed(same)}. "
-        cautions.append(Caution("label_synonyms", f"{message}If they do, write each in one way first"))
-    return tuple(cautions)
+        warnings.append(Warning("label_synonyms", f"{message}If they do, write each in one way first"))
+    return tuple(warnings)
 
 
 def synonyms(labels: Iterable[str]) -> list[tuple[str, ...]]:
@@ -148,7 +146,7 @@ def _readings(label: str) -> list[str]:
     return [label.replace(",", ".")] if DECIMAL_COMMA.fullmatch(label) else []
 
 
-def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Caution, ...]:
+def warn_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Warning, ...]:
     """The same for annotators and items, whose names are fetched only if they are compared.
 
     An item split by spelling has fewer annotations than the others: if all have the same number, two or more, no item
@@ -160,14 +158,17 @@ def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Cauti
     of_annotators = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
     of_items = _message(names, "item") or _message_files(names)
     return (
-        *([Caution("annotator_variants", of_annotators)] if of_annotators else []),
-        *([Caution("item_variants", of_items)] if of_items else []),
+        *([Warning("annotator_variants", of_annotators)] if of_annotators else []),
+        *([Warning("item_variants", of_items)] if of_items else []),
     )
 
 
 def _message_files(items: Iterable[str]) -> str | None:
     """Items that are others without a folder, an extension or the apostrophe by which a spreadsheet marks text."""
     distinct = set(items)
+    together = "".join(distinct)
+    if not any(mark in together for mark in "/\\.'"):
+        return None
     pairs = [(short, item) for item in sorted(distinct) if (short := _bare(item, distinct))]
     if not pairs:
         return None
@@ -197,7 +198,7 @@ def users_of_labels(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     return rows(frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
 
 
-def caution_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Caution, ...]:
+def warn_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Warning, ...]:
     """Warn about annotators whose labels nobody else uses: probably the same classes under other names.
 
     ``used_by`` returns pairs of annotator and label; annotators who share a label may be left out.
@@ -229,7 +230,7 @@ def caution_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, .
         f"annotators whose labels nobody else uses, and who can agree with nobody: {who}{more}. "
         "If they mean the same classes, rename them first"
     )
-    return (Caution("own_labels", message),)
+    return (Warning("own_labels", message),)
 
 
 def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[Any]:
@@ -354,7 +355,8 @@ def _split(labels: list[str], separator: str, known_options: Collection[str]) ->
     parts = [set(options_of(label, separator)) for label in labels]
     whole = set(known_options).union(*(options for options in parts if len(options) == 1))
     several = [options for options in parts if len(options) > 1]
-    if not several or (separator in ",/" and all(map(_is_number, several))):
+    digits = (len(options) <= 3 and all(each.lstrip("+-").isdigit() for each in options) for options in several)
+    if not several or (separator in ",/" and all(digits)):  # a number with a decimal comma, a fraction or a date
         return 0
     times = Counter(option for options in several for option in options)
     again = sum(times[option] > 1 or option in whole for option in times)
@@ -362,14 +364,9 @@ def _split(labels: list[str], separator: str, known_options: Collection[str]) ->
     return len(several) if are_short and again >= SEEN_AGAIN * len(times) else 0
 
 
-def _is_number(options: set[str]) -> bool:
-    """Whether the parts form a number with a decimal comma, a fraction or a date."""
-    return len(options) <= 3 and all(option.lstrip("+-").isdigit() for option in options)
-
-
 def split_labels(
     frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None, options: Collection[str] = ()
-) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+) -> tuple[nw.LazyFrame[Any], tuple[Warning, ...]]:
     """Labels as sets in one spelling; if no separator is named, it is guessed and reported.
 
     ``options`` are labels and options that others gave: these labels need no splitting, and others may hold one option.
@@ -384,14 +381,14 @@ def split_labels(
     if separator is not None and not options and not any(len(set(options_of(label, chosen))) > 1 for label in texts):
         raise DataError(f"{opt.separator(separator)}: no label holds two options; leave it out, or name another")
     changes = {label: new for label in texts if (new := set_label(options_of(label, chosen))) != label}
-    caution = Caution(
+    warning = Warning(
         "separator",
         f"labels were split at {chosen!r} into sets of options; if that is wrong, name another with {opt.separator}",
     )
-    return replaced(frame, LABEL, changes), (caution,) if separator is None and chosen != BAR else ()
+    return replaced(frame, LABEL, changes), (warning,) if separator is None and chosen != BAR else ()
 
 
-def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
+def warn_sets(labels: Mapping[Any, int]) -> tuple[Warning, ...]:
     """Warn about sets compared as plain text: in another order they count as different labels."""
     separator = guess_separator(labels)
     if separator is None:
@@ -410,7 +407,7 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     message += f"; to ignore their order: {opt.separator(separator)}" if orders or not is_list else ""
     is_json = is_list and example.startswith('["')
     message += f"; in the export of a tool, {opt.multi('options')} asks yes or no about each option" if is_json else ""
-    return (Caution("label_sets", message),)
+    return (Warning("label_sets", message),)
 
 
 def join_sets(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

@@ -1,4 +1,4 @@
-"""The growing state: annotations come, change and go one at a time, each in O(1) (docs/mathematics.md §3)."""
+"""The growing tally: annotations come, change and go one at a time, each in O(1) (docs/mathematics.md §3)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from math import inf, isfinite, isnan, nan
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+import polars
 
-from spagree.counts.coded import UNKNOWN, code_items, code_names
-from spagree.counts.count import MOST_PATTERNS, Counted, HeldAnnotations
+from spagree.codes import UNKNOWN, Int32s, Ints, in_order
+from spagree.counts.count import MOST_PATTERNS, Counted, coded_patterns, tally_of_codes
 from spagree.counts.engines import to_polars
-from spagree.counts.labels import caution_variants
+from spagree.counts.fetch import code_items, code_names
+from spagree.counts.items import Held
+from spagree.counts.labels import warn_variants
+from spagree.counts.people import people_in_codes
 from spagree.counts.policies import Policies
 from spagree.counts.tally import NO_VALUE, Grouped, Pattern, Tally, Votes, refuse_overflow, text
 from spagree.counts.tally import text as text_of
 from spagree.errors import DataError, DuplicateError, count
-from spagree.grouping import Codes, Ints, run_starts
-from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, LABEL, TEXT, TIME, is_missing
-from spagree.timestamps import unix_seconds
+from spagree.read.timestamps import unix_seconds
 
 if TYPE_CHECKING:
-    import polars
     from numpy.typing import NDArray
 
 EMPTY = 0  # the number of the pattern of an item without annotations
@@ -83,15 +85,17 @@ class PatternCounts:
     @classmethod
     def of(cls, item: NDArray[np.int32], label: NDArray[np.int32], labels: Sequence[str], items: int) -> PatternCounts:
         """From coded annotations, in one pass over arrays; Python handles each pattern once."""
-        counts = cls()
-        key, count = np.unique(item.astype(np.int64) * max(1, len(labels)) + label, return_counts=True)
-        entry_item, entry_label = np.divmod(key, max(1, len(labels)))
+        counts, width = cls(), max(1, len(labels))
+        key, count = np.unique(item.astype(np.int64) * width + label, return_counts=True)
+        annotated = np.unique(key // width)
+        found = coded_patterns(labels, key // width, key % width, count, len(annotated))
         of_item = np.full(items, EMPTY, dtype=np.int32)
-        for chosen, place in _same_patterns(entry_item, entry_label, count):
-            votes = zip(entry_label[place].tolist(), count[place].tolist(), strict=True)
-            number = counts._number(tuple(sorted((labels[code], times) for code, times in votes)))
-            counts._sizes[number] = len(chosen)
-            of_item[chosen] = number
+        if found is not None:
+            patterns, number = found
+            numbers = np.array([counts._number(tuple(sorted(each))) for each in patterns], dtype=np.int32)
+            for place, size in zip(numbers.tolist(), np.bincount(number).tolist(), strict=True):
+                counts._sizes[place] = size
+            of_item[annotated] = numbers[number]
         counts._of_item.frombytes(of_item.tobytes())
         return counts
 
@@ -119,25 +123,6 @@ class PatternCounts:
             self._free.append(number)
 
 
-def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints, slice]]:
-    """For each pattern: its items, and the entries of one of them.
-
-    Entries are sorted by item. Items with equally many labels are compared one label at a time.
-    """
-    starts = run_starts(item)
-    sizes = np.diff(starts, append=len(item))
-    vote = np.unique(label * (int(count.max(initial=0)) + 1) + count, return_inverse=True)[1]
-    for size in np.unique(sizes).tolist():
-        first = starts[sizes == size]
-        same = np.zeros(len(first), dtype=np.int64)
-        for place in range(size):
-            same = np.unique(same * (len(item) + 1) + vote[first + place], return_inverse=True)[1]
-        order = np.argsort(same, kind="stable")
-        for chosen in np.split(order, np.flatnonzero(np.diff(same[order])) + 1):
-            start = int(first[chosen[0]])
-            yield item[first[chosen]], slice(start, start + size)
-
-
 def pattern(counts: Mapping[Any, int]) -> Pattern:
     """The labels of an item with their counts, sorted.
 
@@ -150,21 +135,21 @@ def pattern(counts: Mapping[Any, int]) -> Pattern:
 MISSING_LABEL, MISSING_ITEM, REPEATED = "missing_label", "missing_item", "repeated"
 
 
-class State:
+class LiveTally:
     """Annotations that come, change and go, with the exact :class:`Tally` at any moment.
 
-    >>> state = State()
-    >>> state
+    >>> live = LiveTally()
+    >>> live
     LiveTally(0 items, 0 annotations, 0 labels)
     >>> for annotator, label in [("ann", "yes"), ("bob", "yes"), ("cyd", "no")]:
-    ...     state.add("q1", annotator, label)
-    >>> state.tally().cells
+    ...     live.add("q1", annotator, label)
+    >>> live.tally().cells
     {Cell(n=3, pairs=2, triples=0): 1}
-    >>> state.change("q1", "cyd", "yes")
-    >>> state.tally().cells
+    >>> live.change("q1", "cyd", "yes")
+    >>> live.tally().cells
     {Cell(n=3, pairs=6, triples=6): 1}
-    >>> state.remove("q1", "cyd")
-    >>> state.tally().cells
+    >>> live.remove("q1", "cyd")
+    >>> live.tally().cells
     {Cell(n=2, pairs=2, triples=0): 1}
 
     What counts is decided as in :func:`spagree.tally`. Items, annotators and labels are identified by their text:
@@ -193,28 +178,28 @@ class State:
     @classmethod
     def restore(
         cls, table: Any, *, keys: Sequence[Hashable] | None = None, duplicates: DuplicatePolicy = "error"
-    ) -> State:
-        """The state of a whole table, in one pass over its columns.
+    ) -> LiveTally:
+        """The tally of a whole table, in one pass over its columns.
 
         The columns are ``item`` and ``label`` and, optionally, ``annotator``, ``time``, ``text`` and ``cluster``;
         ``keys`` holds one key per row.
 
         >>> import polars
         >>> table = polars.DataFrame({"item": [1, 1, 2], "annotator": ["a", "b", "a"], "label": ["x", None, "y"]})
-        >>> state = State.restore(table, keys=[11, 12, 13])
-        >>> state.tally().left_out
+        >>> live = LiveTally.restore(table, keys=[11, 12, 13])
+        >>> live.tally().left_out
         {'missing_label': 1}
-        >>> state.change(1, "b", "x", key=12)
-        >>> dict(state.tally().labels), state.tally().left_out
+        >>> live.change(1, "b", "x", key=12)
+        >>> dict(live.tally().labels), live.tally().left_out
         ({'x': 2, 'y': 1}, {})
         """
-        state = cls(duplicates=duplicates)
+        live = cls(duplicates=duplicates)
         rows = to_polars(nw.from_native(table).lazy())
-        state._fill(AnnotationRows.of(rows, keys))
+        live._fill(AnnotationRows.of(rows, keys))
         if CLUSTER in rows.columns:
-            for item, cluster in zip(state._rows.item, rows[CLUSTER].to_list(), strict=True):
-                state._set_cluster(item, cluster)
-        return state
+            for item, cluster in zip(live._rows.item, rows[CLUSTER].to_list(), strict=True):
+                live._set_cluster(item, cluster)
+        return live
 
     # Changes ---------------------------------------------------------------------------------
 
@@ -275,45 +260,14 @@ class State:
             self._rows.write(row, annotation)
             self._book(row, 1)
 
-    update = change
-
-    def put(
-        self,
-        item: Hashable,
-        annotator: Hashable,
-        label: Hashable,
-        *,
-        time: Moment = None,
-        text: str | None = None,
-        cluster: Hashable = None,
-        key: Hashable = None,
-    ) -> None:
-        """Add an annotation, or change the existing one: for messages that may arrive twice.
-
-        >>> state = State()
-        >>> for label in ("yes", "no", "no"):
-        ...     state.put("q1", "ann", label, key=("label-studio", 17))
-        >>> dict(state.tally().labels)
-        {'no': 1}
-        """
-        with self._lock:
-            there = self._rows.find(self._rows.code(item, annotator, label), key) is not None
-            do = self.change if there else self.add
-            do(item, annotator, label, time=time, text=text, cluster=cluster, key=key)
-
     def remove(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> None:
         """Remove an annotation: the exact inverse of :meth:`add`."""
-        if not self.discard(item, annotator, key=key):
-            raise _no_such_annotation(item, annotator, key, "there is nothing to remove")
-
-    def discard(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> bool:
-        """Remove an annotation if it exists, and return whether it did."""
         with self._lock:
             row = self._rows.find(self._rows.code(item, annotator, None), key)
-            if row is not None:
-                self._book(row, -1)
-                self._rows.drop(row)
-            return row is not None
+            if row is None:
+                raise _no_such_annotation(item, annotator, key, "there is nothing to remove")
+            self._book(row, -1)
+            self._rows.drop(row)
 
     # Answers ---------------------------------------------------------------------------------
 
@@ -323,16 +277,35 @@ class State:
 
     def __repr__(self) -> str:
         """What counts at the moment."""
-        return f"Live{self.tally()!r}"
+        return f"Live{self._counts()!r}"
 
     def tally(self) -> Tally:
         """The exact summary of all current annotations."""
+        with self._lock:
+            if "whole" not in self._answers:
+                rows = self._rows_that_count()
+                item, label, annotator = (
+                    np.array(column)[rows] for column in (self._rows.item, self._rows.label, self._rows.annotator)
+                )
+                names = self._rows.labels.by_code, self._rows.annotators.by_code
+                people = people_in_codes(in_order(item, label, annotator, *names))
+                self._answers["whole"] = replace(self._counts(), people=people)
+            whole: Tally = self._answers["whole"]
+            return whole
+
+    def _rows_that_count(self) -> Ints:
+        return np.flatnonzero(np.frombuffer(bytes(self._is_counted), dtype=np.int8))
+
+    def _counts(self) -> Tally:
+        """The tally without the kinds of annotations of each annotator, which take a pass over all annotations."""
         with self._lock:
             if "tally" not in self._answers:
                 names = self._rows.annotators.by_code
                 annotators = {names[code]: count for code, count in self._per_annotator.items()}
                 left_out = {why: count for why, count in self._left_out.items() if count}
-                whole = _summary(self._patterns.items(), annotators, left_out)
+                patterns = self._patterns.items()
+                whole = Tally.from_patterns(patterns, annotators if annotators or not patterns else None, left_out)
+                whole = whole if len(patterns) <= MOST_PATTERNS else replace(whole, patterns=None)
                 self._answers["tally"] = replace(whole, grouped=self._grouped()) if self._clusters else whole
             tally: Tally = self._answers["tally"]
             return tally
@@ -361,17 +334,17 @@ class State:
     def annotations(self) -> polars.DataFrame:
         """The annotations that count: ``item, annotator, label``, plus ``time`` and ``text`` if any has one.
 
-        >>> state = State()
-        >>> state.add("q1", "ann", "yes", time="2026-01-01")
-        >>> state.add("q1", None, "no")
-        >>> state.annotations().rows()
+        >>> live = LiveTally()
+        >>> live.add("q1", "ann", "yes", time="2026-01-01")
+        >>> live.add("q1", None, "no")
+        >>> live.annotations().rows()
         [('q1', 'ann', 'yes', 1767225600.0), ('q1', None, 'no', None)]
         """
         with self._lock:
             if "annotations" not in self._answers:
-                rows = np.flatnonzero(np.frombuffer(bytes(self._is_counted), dtype=np.int8))
-                in_order = rows[np.argsort(np.array(self._rows.arrival)[rows], kind="stable")]
-                self._answers["annotations"] = self._rows.frame(in_order)
+                rows = self._rows_that_count()
+                by_arrival = rows[np.argsort(np.array(self._rows.arrival)[rows], kind="stable")]
+                self._answers["annotations"] = self._rows.frame(by_arrival)
             frame: polars.DataFrame = self._answers["annotations"]
             return frame
 
@@ -463,24 +436,24 @@ class State:
 
 
 def counted_codes(
-    item: Codes, label: Codes, labels: Sequence[str], annotators: dict[str, int], frame: polars.DataFrame
+    item: Int32s,
+    annotator: Int32s,
+    label: Int32s,
+    annotators: Sequence[str],
+    labels: Sequence[str],
+    frame: polars.DataFrame,
 ) -> Counted:
-    """:meth:`State.counted` for annotations kept as integers elsewhere, and as text in ``frame``.
-
-    ``annotators`` is how many annotations each annotator made.
-    """
-    patterns = PatternCounts.of(item, label, labels, int(item.max(initial=-1)) + 1).items()
-    return _counted(_summary(patterns, annotators, {}), frame)
-
-
-def _summary(patterns: dict[Pattern, int], annotators: dict[str, int], left_out: dict[str, int]) -> Tally:
-    whole = Tally.from_patterns(patterns, annotators if annotators or not patterns else None, left_out)
-    return whole if len(patterns) <= MOST_PATTERNS else replace(whole, patterns=None)
+    """:meth:`LiveTally.counted` for annotations kept as integers elsewhere, and as text in ``frame``."""
+    order = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int32)
+    codes = in_order(
+        item, np.argsort(order).astype(np.int32)[label], annotator, [labels[place] for place in order], annotators
+    )
+    return _counted(replace(tally_of_codes(codes, {}), people=people_in_codes(codes)), frame)
 
 
 def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:
     lazy = nw.from_native(frame).lazy()
-    return Counted(tally, HeldAnnotations(lazy), caution_variants(tally.labels))
+    return Counted(tally, Held(lazy), warn_variants(tally.labels))
 
 
 def _flaw(annotation: Annotation) -> str | None:
@@ -492,9 +465,6 @@ def _no_such_annotation(item: Hashable, annotator: Hashable, key: Hashable, reme
     if key is not None:
         return DataError(f"there is no annotation with the key {key!r}; {remedy}")
     return DataError(f"annotator {annotator!r} has not labelled item {item!r}; {remedy}")
-
-
-LiveTally = State
 
 
 Moment = float | datetime | str | None
@@ -654,8 +624,6 @@ class AnnotationRows:
 
     def frame(self, chosen: NDArray[np.int64]) -> polars.DataFrame:
         """The chosen annotations: ``item, annotator, label``, plus ``time`` and ``text`` if any has one."""
-        import polars
-
         named = {
             ITEM: (self.items, self.item),
             ANNOTATOR: (self.annotators, self.annotator),
@@ -693,8 +661,6 @@ def seconds(time: Moment) -> float:
 
 def _seconds(times: polars.Series) -> NDArray[np.float64]:
     """The same for a column; text values one at a time."""
-    import polars
-
     if times.dtype == polars.String:
         return np.array([seconds(time) for time in times.to_list()], dtype=np.float64)
     if times.dtype.is_temporal():

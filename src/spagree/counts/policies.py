@@ -15,11 +15,9 @@ from spagree.counts.engines import column_names, engine_of, repeat_candidates, r
 from spagree.counts.labels import canonical, join_sets, keep_each, normalized, renamed_counts, split_labels
 from spagree.counts.tally import text
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
-from spagree.late import nw
-from spagree.messages import opt
+from spagree.messages import Warning, marked, opt
 from spagree.options import DuplicatePolicy
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
-from spagree.understood import Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, nw
 
 SHOWN_LABELS = 4
 
@@ -73,14 +71,14 @@ class Clean:
 
     frame: nw.LazyFrame[Any]
     left_out: Mapping[str, int]
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[Warning, ...] = ()
     labels: Mapping[Any, int] | None = None
     """Annotations per label, if known without counting again."""
 
-    def without(self, reason: str, count: int, frame: nw.LazyFrame[Any], *cautions: Caution) -> Clean:
+    def without(self, reason: str, count: int, frame: nw.LazyFrame[Any], *warnings: Warning) -> Clean:
         """The same with ``count`` annotations left out for ``reason``."""
         left_out = {**self.left_out, reason: count} if count else self.left_out
-        return Clean(frame, left_out, self.cautions + cautions)
+        return Clean(frame, left_out, self.warnings + warnings)
 
 
 def drop_missing(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -104,13 +102,13 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
 def respelled(
     clean: Clean, labels: Mapping[Any, int], policies: Policies, options: Collection[str] = ()
 ) -> tuple[Clean, Mapping[Any, int]]:
-    """The annotations with labels and names in one spelling, and their labels; ``known`` are options of others."""
+    """The annotations with labels and names in one spelling, and their labels; ``options`` are those of others."""
     if policies.normalize:
         clean = replace(clean, frame=normalized(clean.frame, labels))
         labels = renamed_counts(labels, canonical)
     if policies.separator is not None or policies.of_sets:
-        frame, cautions = split_labels(clean.frame, labels, policies.separator, options)
-        clean = replace(clean, frame=frame, cautions=clean.cautions + cautions)
+        frame, warnings = split_labels(clean.frame, labels, policies.separator, options)
+        clean = replace(clean, frame=frame, warnings=clean.warnings + warnings)
     return clean, labels
 
 
@@ -123,41 +121,38 @@ def _settle_repeats(
     if candidates is None:
         return clean
     few = candidates is not named  # found by their hashes: each query on them is a pass over all rows
-    if few:
-        repeats, same = _few_repeats(candidates)
-    else:
-        repeats = _beyond_first(candidates, ITEM, ANNOTATOR)
-        same = _beyond_first(candidates, ITEM, ANNOTATOR, LABEL) if repeats else 0
+    # Annotations beyond an annotator's first on an item, and how many of them repeat its label
+    labels_of = candidates.group_by(ITEM, ANNOTATOR, LABEL).agg(nw.len().alias("times"))
+    keys = labels_of.group_by(ITEM, ANNOTATOR).agg(nw.col("times").sum(), nw.len().alias("labels"))
+    times, different = nw.col("times").cast(nw.Int64), nw.col("labels").cast(nw.Int64)
+    both = keys.select((times - 1).alias("repeats"), (times - different).alias("same"))
+    repeats, same = (int(each or 0) for each in rows(both.select(nw.col("repeats").sum(), nw.col("same").sum()))[0])
     if not repeats:
         return clean
     if policy == "error" and same < repeats:
         raise _conflict_error(candidates, annotations)
-    caution = Caution("repeats", _repeats_message(repeats, same, policy))
+    warning = Warning("repeats", _repeats_message(repeats, same, policy))
     anonymous = clean.frame.filter(nw.col(ANNOTATOR).is_null())
     if policy == "keep":
-        return replace(clean, frame=nw.concat([keep_each(named), anonymous]), cautions=(*clean.cautions, caution))
+        return replace(clean, frame=nw.concat([keep_each(named), anonymous]), warnings=(*clean.warnings, warning))
     if policy == "set":
-        return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), caution)
-    order = _repeat_order(named, policy, annotations.cautions)
+        return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), warning)
+    order = _repeat_order(named, policy, annotations.warnings)
     if few and ROW in order:
         # The rows that do not count, with their labels: all but an annotator's first or last on an item.
         place = nw.col(LABEL).cum_count(reverse=policy == "last").over(ITEM, ANNOTATOR, order_by=order).alias("place")
         again = dict(rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW, LABEL)))
         left = clean.without(
-            "repeated", repeats, engine_of(clean.frame).without_rows(clean.frame, sorted(again)), caution
+            "repeated", repeats, engine_of(clean.frame).without_rows(clean.frame, sorted(again)), warning
         )
         return replace(left, labels=_labels_left(labels, again.values()))
-    return clean.without("repeated", repeats, nw.concat([_keep_one(named, policy, order), anonymous]), caution)
-
-
-def _few_repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
-    """Annotations beyond an annotator's first on an item, and how many of them repeat its label, in one pass."""
-    labels = frame.group_by(ITEM, ANNOTATOR, LABEL).agg(nw.len().alias("times"))
-    keys = labels.group_by(ITEM, ANNOTATOR).agg(nw.col("times").sum(), nw.len().alias("labels"))
-    times, different = nw.col("times").cast(nw.Int64), nw.col("labels").cast(nw.Int64)
-    both = keys.select((times - 1).alias("repeats"), (times - different).alias("same"))
-    repeats, same = rows(both.select(nw.col("repeats").sum(), nw.col("same").sum()))[0]
-    return int(repeats), int(same)
+    if policy == "error":
+        keep: Literal["first", "any"] = "first" if order else "any"
+        one = named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
+    else:  # ties in time are broken by label, so every run gives the same answer if rows have no order
+        ties = [] if ROW in order else [LABEL]
+        one = named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])
+    return clean.without("repeated", repeats, nw.concat([one, anonymous]), warning)
 
 
 def _labels_left(labels: Mapping[Any, int], gone: Iterable[Any]) -> dict[Any, int] | None:
@@ -172,14 +167,7 @@ def _labels_left(labels: Mapping[Any, int], gone: Iterable[Any]) -> dict[Any, in
     return {label: count - lost[label] for label, count in labels.items() if count > lost[label]}
 
 
-def _beyond_first(frame: nw.LazyFrame[Any], *keys: str) -> int:
-    """Rows beyond the first of each key."""
-    times = frame.group_by(*keys).agg(nw.len().alias("times")).filter(nw.col("times") > 1)
-    extra = times.with_columns((nw.col("times").cast(nw.Int64) - 1).alias("extra"))
-    return int(rows(extra.select(nw.col("extra").sum()))[0][0] or 0)
-
-
-def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: Iterable[Caution]) -> list[str]:
+def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, warnings: Iterable[Warning]) -> list[str]:
     """The columns that define the order of repeats; refused if there are none and the order matters."""
     order = [name for name in (TIME, ROW) if name in column_names(named)]
     if policy == "error":  # they have the same label: which one stays affects only its time
@@ -192,20 +180,9 @@ def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: I
         _refuse_unknown_times(named, opt.duplicates(policy))
         return order
     # Row order must not silently replace a time column that this engine cannot use.
-    for ignored in (caution.message for caution in cautions if caution.code == "time_ignored"):
+    for ignored in (marked(warning.message) for warning in warnings if warning.code == "time_ignored"):
         raise UsageError(f"{opt.duplicates(policy)} needs an order, and {ignored}; name it with {opt.time}")
     return order
-
-
-def _keep_one(
-    named: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], order: list[str]
-) -> nw.LazyFrame[Any]:
-    if policy == "error":
-        keep: Literal["first", "any"] = "first" if order else "any"
-        return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
-    # Ties in time are broken by label, so every run gives the same answer if rows have no order.
-    ties = [] if ROW in order else [LABEL]
-    return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])
 
 
 def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
@@ -229,13 +206,13 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     doubled = sizes.filter(nw.col("labels") > 1)
     total = row_count(doubled)
     order = [ROW] if ROW in column_names(named) else [ITEM, ANNOTATOR, LABEL]
-    # The first ten conflicts are chosen before fetching their labels, which may be far apart.
+    # The first conflicts are chosen before fetching their labels, which may be far apart.
     first = rows(doubled.sort([name for name in order if name != LABEL]).head(SHOWN_PROBLEMS))
     keys = {(item, annotator) for item, annotator, *_ in first}
     items, annotators = map(list, zip(*keys, strict=True))
     near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
     problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations.understood.source)
-    remedy = annotations.understood.apart or (
+    remedy = marked(annotations.understood.apart) or (
         f"choose one with {opt.duplicates('first')} or {opt.duplicates('last')} (set combines them, keep counts each), "
         "or check that item, annotator and label are the right columns"
     )

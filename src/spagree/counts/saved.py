@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from spagree.counts.items import ItemCounts
-from spagree.counts.tally import Cell, Grouped, Pattern, Tally
+from spagree.counts.count import ItemCounts
+from spagree.counts.mark_tally import LEVELS, OUTCOMES, MarkTally
+from spagree.counts.tally import Cell, Grouped, Kind, Pattern, People, Tally
 from spagree.errors import DataError, FileError, UsageError
 from spagree.messages import opt
 from spagree.read.databases import addresses
@@ -22,18 +23,20 @@ from spagree.write import write_atomically
 if TYPE_CHECKING:
     import polars
 
-    from spagree.counts.items import ItemCounts
+    from spagree.counts.count import ItemCounts
 
-FORMAT = 2
+FORMAT, READ = 3, (2, 3)  # format 2 has no kinds of annotations
 KIND = "spagree tally"
+KIND_OF_MARKS, FORMAT_OF_MARKS = "spagree tally of marks", 1
 PARQUET_KEY = "spagree item counts"
 CHECKSUM = "checksum"
 ROWS_AT_ONCE = 1_000_000
 PANIC = "pyo3_runtime"  # the module of polars panics, which are not Exceptions
+ROUNDING = 1e-9  # of sums of seconds
 PARQUET_END = 8  # bytes: the length of the metadata, and the magic number
 
 
-def save(counted: Tally | ItemCounts, path: str | Path, *, force: bool = False) -> None:
+def save(counted: Tally | ItemCounts | MarkTally, path: str | Path, *, force: bool = False) -> None:
     """Write a tally as JSON, or item counts as Parquet; never leaves a partial file.
 
     >>> import tempfile, spagree
@@ -46,14 +49,23 @@ def save(counted: Tally | ItemCounts, path: str | Path, *, force: bool = False) 
     target = Path(path)
     if isinstance(counted, ItemCounts):
         _require_suffix(target, ".parquet", "item counts")
-        write_atomically(target, lambda temporary: _write_parquet(counted, temporary), force=force)
+        about = {
+            "format": FORMAT,
+            "annotators": _plain(counted.annotators),
+            "left_out": dict(counted.left_out),
+            "counted": _plain(counted.counted),
+            "table": _table_checksum(counted.frame),
+        }
+        told = {PARQUET_KEY: json.dumps(_signed(about))}
+        write_atomically(target, lambda temporary: counted.frame.write_parquet(temporary, metadata=told), force=force)
     else:
         _require_suffix(target, ".json", "a tally")
-        document = json.dumps(_signed(tally_to_dict(counted)))
+        plain = marks_to_dict(counted) if isinstance(counted, MarkTally) else tally_to_dict(counted)
+        document = json.dumps(_signed(plain))
         write_atomically(target, lambda temporary: temporary.write_text(document, "utf-8"), force=force)
 
 
-def load(path: str | Path) -> Tally | ItemCounts:
+def load(path: str | Path) -> Tally | ItemCounts | MarkTally:
     """Read what :func:`save` wrote.
 
     >>> import tempfile
@@ -67,7 +79,8 @@ def load(path: str | Path) -> Tally | ItemCounts:
         if source.suffix == ".parquet":
             return _read_parquet(source)
         document = _parse(source.read_bytes(), source)
-        tally = tally_from_dict(document, str(source))
+        of_marks = isinstance(document, dict) and document.get("kind") == KIND_OF_MARKS
+        tally = (marks_from_dict if of_marks else tally_from_dict)(document, str(source))
         _require_checksum(document, str(source))
         return tally
     except FileError:
@@ -76,34 +89,53 @@ def load(path: str | Path) -> Tally | ItemCounts:
         raise FileError(f"{addresses.public(str(path))}: cannot be read: {error.strerror or error}") from error
 
 
-def merge(parts: Sequence[Tally | ItemCounts]) -> Tally | ItemCounts:
+def merge(parts: Sequence[Tally | ItemCounts | MarkTally]) -> Tally | ItemCounts | MarkTally:
     """Add up parts of one kind.
 
     >>> part = Tally.from_items([{"a": 2}])
     >>> merge([part, part, part]).items
     3
     """
-    tallies = [part for part in parts if isinstance(part, Tally)]
-    kept = [part for part in parts if isinstance(part, ItemCounts)]
-    if tallies and kept:
+    kinds = {type(part) for part in parts}
+    if MarkTally in kinds and len(kinds) > 1:
+        raise UsageError("some parts are counts of marks and some are not; count them all the same way")
+    if len(kinds) > 1:
         raise UsageError("some parts keep items and some do not; count them all the same way")
-    return sum(tallies[1:], tallies[0]) if tallies else sum(kept[1:], kept[0])
+    whole: Any = parts[0]
+    for part in parts[1:]:
+        whole = whole + part
+    return cast("Tally | ItemCounts | MarkTally", whole)
 
 
-def load_all(paths: Sequence[str | Path]) -> Tally | ItemCounts:
-    """Add up saved parts; a part given twice, as the same file or with the same counts, is refused."""
-    parts = [load(path) for path in paths]
+def saved_counts(source: Any) -> Tally | ItemCounts | MarkTally | None:
+    """What is saved in a file, or in several as parts; None of anything else."""
+    paths = source if isinstance(source, list) else [source]
+    if not paths or not all(isinstance(path, str | Path) and is_saved_tally(path) for path in paths):
+        return None
+    return load_all(paths)
+
+
+def load_all(paths: Sequence[str | Path]) -> Tally | ItemCounts | MarkTally:
+    """Add up saved parts; a part given twice, as the same file or with the same counts, is refused.
+
+    One by one: of many large tallies, memory would not hold all.
+    """
+    kept: list[tuple[str | Path, ItemCounts]] = []
+    whole: list[Tally | ItemCounts | MarkTally] = []
+    for path in paths:
+        part = load(path)
+        if isinstance(part, ItemCounts):
+            twin = next((other for other, earlier in kept if earlier == part and part.frame.height), None)
+            if twin is not None:
+                raise DataError(
+                    f"{twin} and {path} hold the same counts of the same items, which would count twice; name one of "
+                    "them. If other people gave the very same labels, count the parts with "
+                    f"{opt.annotator} to tell them apart"
+                )
+            kept.append((path, part))
+        whole = [merge([*whole, part])]
     refuse_equal([File(Path(path), str(path)) for path in paths])
-    kept = [(path, part) for path, part in zip(paths, parts, strict=True) if isinstance(part, ItemCounts)]
-    for i, (path, part) in enumerate(kept):
-        twin = next((other for other, earlier in kept[:i] if earlier == part and part.frame.height), None)
-        if twin is not None:
-            raise DataError(
-                f"{twin} and {path} hold the same counts of the same items, which would count twice; name one of "
-                "them. If other people gave the very same labels, count the parts with "
-                f"{opt.annotator} to tell them apart"
-            )
-    return merge(parts)
+    return whole[0]
 
 
 def is_saved_tally(path: str | Path) -> bool:
@@ -112,7 +144,7 @@ def is_saved_tally(path: str | Path) -> bool:
     try:
         if source.suffix == ".json" and source.is_file():
             with source.open("rb") as file:
-                return f'"kind": "{KIND}"'.encode() in file.read(200)
+                return f'"kind": "{KIND}'.encode() in file.read(200)
         if source.suffix == ".parquet" and source.is_file():
             return PARQUET_KEY.encode() in _footer(source)
     except (OSError, ValueError):  # no permission, a name that is too long or has a NUL: the data reader reports it
@@ -142,11 +174,19 @@ def tally_to_dict(tally: Tally) -> dict[str, Any]:
         "left_out": dict(tally.left_out),
         "patterns": None if tally.patterns is None else [[*map(list, p), n] for p, n in sorted(tally.patterns.items())],
         "counted": _plain(tally.counted),
+        "people": _people_document(tally.people),
     } | _grouped_document(tally.grouped)
 
 
 def _plain(mapping: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if mapping is None else dict(mapping)
+
+
+def _people_document(people: People | None) -> dict[str, list[list[Any]]] | None:
+    """The kinds of annotations of each annotator: one row per kind."""
+    if people is None:
+        return None
+    return {who: [[*kind, size] for kind, size in sorted(people[who].items())] for who in sorted(people)}
 
 
 def _grouped_document(grouped: Grouped | None) -> dict[str, Any]:
@@ -156,7 +196,11 @@ def _grouped_document(grouped: Grouped | None) -> dict[str, Any]:
     rows = [[cluster, *map(list, votes), items] for (cluster, votes), items in sorted(grouped.items.items())]
     per_group = grouped.annotators
     people = None if per_group is None else {group: dict(counts) for group, counts in per_group.items()}
-    return {"grouped": {"cluster": grouped.cluster, "by": grouped.by, "items": rows, "annotators": people}}
+    kinds = None
+    if grouped.people is not None:
+        kinds = {group: _people_document(grouped.people[group]) for group in sorted(grouped.people)}
+    about = {"cluster": grouped.cluster, "by": grouped.by, "items": rows, "annotators": people, "people": kinds}
+    return {"grouped": about}
 
 
 def _signed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,21 +219,85 @@ def _require_checksum(document: Mapping[str, Any], source: str) -> None:
 def tally_from_dict(document: Any, source: str = "tally") -> Tally:
     """The inverse of :func:`tally_to_dict`; refuses what cannot have been a tally."""
     if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise DataError(f'{source}: not a saved tally: "kind" is not {KIND!r}')
+        raise DataError(f'{source}: not a saved tally ("kind" is not {KIND!r}); make one with spagree tally')
     _require_format(document, source)
     try:
         cells = {Cell(*map(_whole, numbers)): _whole(items) for *numbers, items in document["cells"]}
         labels, pairable = _counts(document["labels"]), _counts(document["pairable_labels"])
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
-        patterns = _patterns(document["patterns"])
+        patterns: dict[Pattern, int] | None = None
+        if document["patterns"] is not None:
+            patterns = {
+                tuple((str(label), _whole(size)) for label, size in counts): _whole(items)
+                for *counts, items in document["patterns"]
+            }
         counted, grouped = _plain(document["counted"]), _grouped(document.get("grouped"))
-        tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]), patterns, counted, grouped)
+        people = _people(document.get("people"))
+        left_out = _counts(document["left_out"])
+        tally = Tally(cells, labels, pairable, annotators, left_out, patterns, counted, grouped, people)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
     if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
         raise DataError(f"{source}: damaged tally: a row occurs twice; count the data again")
     refuse_impossible(tally, source)
     return tally
+
+
+def marks_to_dict(tally: MarkTally) -> dict[str, Any]:
+    """The tally of marks as plain JSON values."""
+    cells = {level: [[*cell, items] for cell, items in sorted(of.items())] for level, of in tally.cells.items()}
+    counts = {"labels": dict(tally.labels), "annotators": dict(tally.annotators), "left_out": dict(tally.left_out)}
+    head = {"kind": KIND_OF_MARKS, "format": FORMAT_OF_MARKS}
+    return {**head, "cells": cells, **counts, "empty": tally.empty, "seen": tally.seen}
+
+
+def marks_from_dict(document: Any, source: str = "tally") -> MarkTally:
+    """The inverse of :func:`marks_to_dict`; refuses what cannot have been a tally of marks."""
+    if document.get("format") != FORMAT_OF_MARKS:
+        raise DataError(f"{source}: format {document.get('format')!r}, but this version reads {FORMAT_OF_MARKS}")
+    try:
+        cells = {
+            str(level): {(_whole(n), _amount(marked), _amount(met)): _whole(items) for n, marked, met, items in rows}
+            for level, rows in document["cells"].items()
+        }
+        labels, annotators, left_out = (_counts(document[name]) for name in ("labels", "annotators", "left_out"))
+        tally = MarkTally(cells, labels, annotators, _whole(document["empty"]), document["seen"], left_out)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
+    rows = sum(map(len, document["cells"].values()))
+    fault = "a row occurs twice" if sum(map(len, cells.values())) < rows else next(_faults_of_marks(tally), None)
+    if fault is not None:
+        raise DataError(f"{source}: damaged tally: {fault}; count the data again")
+    return tally
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{value!r} is not an amount")
+    return float(value)
+
+
+def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
+    """Inconsistencies between the levels, and cells that no item can have."""
+    if not {"exact", "exact_any_label"} <= {*tally.cells} <= {*LEVELS, *OUTCOMES}:
+        yield f"levels {', '.join(tally.cells)}"
+        return
+    saw = {level: Counter[int]() for level in tally.cells}
+    for level, cells in tally.cells.items():
+        is_place = level in ("exact", "exact_any_label")
+        for (n, marked, met), items in cells.items():
+            saw[level][n] += items
+            most = marked * (n - 1) * (1 + ROUNDING)
+            if not n or not items or met > most or (is_place and (marked % 1 or met % 2)):
+                yield "a cell that no item can have"
+    if len({frozenset(counts.items()) for counts in saw.values()}) > 1:
+        yield "the levels hold different items"
+    if sum(tally.labels.values()) != tally.marks:
+        yield f"{tally.marks:,} marks in the cells, {sum(tally.labels.values()):,} in the labels"
+    if sum(tally.annotators.values()) != tally.annotations or tally.empty > tally.annotations:
+        yield "the annotators saw other numbers of items than there are"
+    if tally.seen not in (None, "given", "rows", "every_submission", "unknown"):
+        yield f"seen {tally.seen!r}"
 
 
 def _parse(document: str | bytes, source: Path) -> Any:
@@ -209,15 +317,24 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _require_format(document: Mapping[str, Any], source: str) -> None:
     version = document.get("format")
-    if version != FORMAT:
+    if version not in READ:
         remedy = "count the data again" if isinstance(version, int) and version < FORMAT else "upgrade spagree"
         raise DataError(f"{source}: format {version!r}, but this version reads {FORMAT}; {remedy}")
 
 
-def _patterns(rows: Any) -> dict[Pattern, int] | None:
-    if rows is None:
+def _people(document: Any) -> People | None:
+    if document is None:
         return None
-    return {tuple((str(label), _whole(size)) for label, size in counts): _whole(items) for *counts, items in rows}
+    people: dict[str, dict[Kind, int]] = {}
+    seen: dict[Kind, Kind] = {}  # one object for all annotators
+    for who, rows in document.items():
+        people[who] = {}
+        for n, pairs, own, label, other, size in rows:
+            kind = _whole(n), _whole(pairs), _whole(own), str(label), str(other)
+            people[who][seen.setdefault(kind, kind)] = _whole(size)
+        if len(people[who]) < len(rows):
+            raise ValueError("a kind of annotations occurs twice")
+    return people
 
 
 def _grouped(document: Any) -> Grouped | None:
@@ -231,7 +348,9 @@ def _grouped(document: Any) -> Grouped | None:
         raise ValueError("a row of clusters and groups occurs twice")
     per_group = document["annotators"]
     people = None if per_group is None else {group: _counts(counts) for group, counts in per_group.items()}
-    return Grouped(_column(document["cluster"]), _column(document["by"]), items, people)
+    kinds = document.get("people")
+    known = None if kinds is None else {group: _people(rows) or {} for group, rows in kinds.items()}
+    return Grouped(_column(document["cluster"]), _column(document["by"]), items, people, known)
 
 
 def _column(name: Any) -> str | None:
@@ -248,17 +367,6 @@ def _whole(value: Any) -> int:
 
 def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
     return {key: _whole(value) for key, value in counts.items()}
-
-
-def _write_parquet(counts: ItemCounts, path: Path) -> None:
-    about = {
-        "format": FORMAT,
-        "annotators": _plain(counts.annotators),
-        "left_out": dict(counts.left_out),
-        "counted": _plain(counts.counted),
-        "table": _table_checksum(counts.frame),
-    }
-    counts.frame.write_parquet(path, metadata={PARQUET_KEY: json.dumps(_signed(about))})
 
 
 def _table_checksum(frame: polars.DataFrame) -> str:
@@ -316,9 +424,6 @@ def _require_suffix(path: Path, suffix: str, what: str) -> None:
         raise UsageError(f"{path}: {what} is saved as {suffix}; name the file {path.stem}{suffix}")
 
 
-ENUMERATED = 12  # annotations per item up to which every partition into classes is tried
-
-
 def refuse_impossible(tally: Tally, source: str) -> None:
     """Refuse a tally that no annotations could produce, naming the first inconsistency.
 
@@ -346,6 +451,7 @@ def _faults(tally: Tally) -> Iterator[str]:
         yield "a label is on more pairable items than on items"
     if tally.annotators is not None and sum(tally.annotators.values()) > tally.annotations:
         yield "the annotators made more annotations than there are"
+    yield from _faults_of_people(tally)
     yield from _faults_of_patterns(tally)
     yield from _faults_of_groups(tally)
 
@@ -365,6 +471,27 @@ def _faults_of_patterns(tally: Tally) -> Iterator[str]:
         yield "labels and patterns differ"
 
 
+def _faults_of_people(tally: Tally) -> Iterator[str]:
+    """Inconsistencies between the kinds of annotations and the rest of the tally."""
+    if tally.people is None:
+        return
+    counts = {who: sum(kinds.values()) for who, kinds in tally.people.items()}
+    if counts != dict(tally.annotators or {}):
+        yield "the annotators made other numbers of annotations than of all kinds together"
+    every: Counter[tuple[int, int]] = Counter()
+    for kinds in tally.people.values():
+        for (n, pairs, own, label, other), size in kinds.items():
+            every[n, pairs] += size
+            labels_are_known = label in tally.labels and (other in tally.labels or (n, own) != (2, 1))
+            if not size or not 0 < own <= n or own * (own - 1) > pairs or not labels_are_known:
+                yield "a kind of annotations that no item can have"
+    there: Counter[tuple[int, int]] = Counter()
+    for cell, items in tally.cells.items():
+        there[cell.n, cell.pairs] += cell.n * items
+    if any(size > there[kind] for kind, size in every.items()):
+        yield "more annotations of a kind than the items have"
+
+
 def _faults_of_groups(tally: Tally) -> Iterator[str]:
     """Inconsistencies between clusters or groups and the rest of the tally."""
     if tally.grouped is None:
@@ -375,36 +502,23 @@ def _faults_of_groups(tally: Tally) -> Iterator[str]:
         yield "clusters or groups of items that cannot be"
     if tally.patterns is None or tally.grouped.patterns() != dict(tally.patterns):
         yield "clusters or groups and patterns differ"
+    if tally.grouped.people is not None:
+        for part in tally.groups().values():
+            yield from _faults_of_people(part)
     per_group = tally.grouped.annotators
     if per_group is not None and sum(sum(counts.values()) for counts in per_group.values()) > tally.annotations:
         yield "the annotators of the groups made more annotations than there are"
 
 
 def possible(cell: Cell) -> bool:
-    """Whether some item can have this many agreeing pairs and triples.
+    """Whether the numbers of agreeing pairs and triples are within their bounds; patterns tell exactly.
 
-    >>> possible(Cell(4, 6, 6)), possible(Cell(4, 10, 6)), possible(Cell(100, 3, 0))
+    >>> possible(Cell(4, 6, 6)), possible(Cell(4, 14, 6)), possible(Cell(100, 3, 0))
     (True, False, False)
     """
     n, pairs, triples = cell
-    if 0 < n <= ENUMERATED:
-        return (pairs, triples) in _ways(n)
     within = pairs <= n * (n - 1) and triples <= pairs * max(n - 2, 0)
     return n > 0 and within and pairs % 2 == 0 and triples % 6 == 0
-
-
-@cache
-def _ways(n: int) -> frozenset[tuple[int, int]]:
-    """Agreeing pairs and triples of every partition of n annotations into classes."""
-    return frozenset((Cell.of(counts).pairs, Cell.of(counts).triples) for counts in _shares(n, n))
-
-
-def _shares(n: int, most: int) -> Iterator[tuple[int, ...]]:
-    """Integers from 1 to ``most``, largest first, that sum to n."""
-    if not n:
-        yield ()
-    for first in range(min(n, most), 0, -1):
-        yield from ((first, *rest) for rest in _shares(n - first, first))
 
 
 def refuse_impossible_counts(counts: ItemCounts, source: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache, cached_property
@@ -11,11 +11,19 @@ from typing import Any, NamedTuple, TypeVar
 
 from spagree.errors import DataError, UsageError, count
 from spagree.messages import opt
+from spagree.read.annotations import is_missing
 
 Pattern = tuple[tuple[str, int], ...]
 """The labels of an item and how often each was given, sorted by label."""
 Votes = tuple[tuple[str, str, int], ...]
 """The same by group: (group, label, count), sorted."""
+Kind = tuple[int, int, int, str, str]
+"""A kind of annotation: annotations and agreeing ordered pairs of its item, annotations of its label there, this label,
+and where two annotations differ the label of the other one."""
+People = Mapping[str, Mapping[Kind, int]]
+"""How many annotations of each kind each annotator made."""
+K = TypeVar("K")
+G = TypeVar("G")
 NO_VALUE = ""  # the cluster or group of an item or annotator without one
 
 
@@ -38,18 +46,20 @@ class Grouped:
     """Items by cluster and by votes."""
     annotators: Mapping[str, Mapping[str, int]] | None = None
     """Annotations of each annotator, by group; None if annotators are unknown."""
+    people: Mapping[str, People] | None = field(default=None, compare=False)
+    """How many annotations of each kind each annotator of a group made, among those of the group; None if unknown."""
 
     def __add__(self, other: Grouped) -> Grouped:
         if (self.cluster, self.by) != (other.cluster, other.by):
             ways = f"{_named(self)} and {_named(other)}"
             raise UsageError(f"parts were counted by different columns ({ways}); count both the same way")
-        items, people = Counter(self.items), None
-        items.update(other.items)
-        if self.annotators is not None and other.annotators is not None:
-            people = {group: Counter(counts) for group, counts in self.annotators.items()}
-            for group, counts in other.annotators.items():
-                people.setdefault(group, Counter()).update(counts)
-        return replace(self, items=dict(items), annotators=people and {group: dict(people[group]) for group in people})
+        items = add_counts(self.items, other.items)
+        return replace(
+            self,
+            items=items,
+            annotators=by_group(sum_known, self.annotators, other.annotators),
+            people=by_group(add_people, self.people, other.people),
+        )
 
     @cached_property
     def of_annotators(self) -> bool:
@@ -93,7 +103,7 @@ class Grouped:
             group_votes = tuple(vote for vote in votes if vote[0] == group)
             if group_votes:
                 part[cluster, group_votes] += items
-        return replace(self, by=None, items=dict(part), annotators=None)
+        return replace(self, by=None, items=dict(part), annotators=None, people=None)
 
 
 def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
@@ -108,12 +118,20 @@ def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
     return tuple(sorted(counts.items()))
 
 
+def by_group(
+    add: Callable[[G, G], G | None], left: Mapping[str, G] | None, right: Mapping[str, G] | None
+) -> dict[str, G] | None:
+    """What is known of each group in both parts, added; None if one part does not know it."""
+    if left is None or right is None:
+        return None
+    both = {group: add(left[group], right[group]) for group in left if group in right}
+    return {**left, **right, **{group: whole for group, whole in both.items() if whole is not None}}
+
+
 def _named(grouped: Grouped) -> str:
     columns = {opt.cluster: grouped.cluster, opt.by: grouped.by}
     return " ".join(option(column) for option, column in columns.items() if column is not None)
 
-
-K = TypeVar("K")
 
 # T = n(n−1)(n−2) must fit into 63 bits on every engine.
 MOST_ANNOTATIONS_PER_ITEM = 2_000_000
@@ -168,11 +186,14 @@ class Tally:
     """The options that decided which annotations count; None if unknown."""
     grouped: Grouped | None = None
     """The same items by cluster and group, if such columns were named."""
+    people: People | None = field(default=None, compare=False)
+    """How many annotations of each kind each annotator made, which tells of other annotators; None if not counted."""
 
     def __post_init__(self) -> None:
-        """An empty tally has an empty table of patterns, not an unknown one."""
-        if not self.cells and self.patterns is None:
-            object.__setattr__(self, "patterns", {})
+        """An empty tally has empty tables, not unknown ones."""
+        if not self.cells:
+            object.__setattr__(self, "patterns", self.patterns or {})
+            object.__setattr__(self, "people", self.people or {})
 
     def __repr__(self) -> str:
         """What was counted, without the counts themselves: there may be thousands."""
@@ -230,6 +251,7 @@ class Tally:
             sum_known(self.patterns, other.patterns),
             same_counting(self.counted, other.counted),
             self._grouped_with(other),
+            add_people(self.people, other.people),
         )
 
     def _grouped_with(self, other: Tally) -> Grouped | None:
@@ -242,7 +264,7 @@ class Tally:
             )
         return grouped
 
-    @property
+    @cached_property
     def clusters(self) -> int | None:
         """Number of clusters of items; None if no cluster column was named."""
         return self.grouped.clusters if self.grouped is not None and self.grouped.cluster is not None else None
@@ -251,11 +273,12 @@ class Tally:
         """The tally of each group of items or annotators; empty if no group column was named."""
         if self.grouped is None or self.grouped.by is None:
             return {}
-        tallies, counts = {}, self.grouped.annotators
+        tallies, counts, people = {}, self.grouped.annotators, self.grouped.people
         for group in self.grouped.groups:
             part = self.grouped.only(group)
             tally = Tally.from_patterns(part.patterns(), None if counts is None else dict(counts.get(group, {})))
-            tallies[group] = replace(tally, grouped=None if part.cluster is None else part)
+            known = None if people is None else people.get(group, {})
+            tallies[group] = replace(tally, grouped=None if part.cluster is None else part, people=known)
         return tallies
 
     def __radd__(self, other: object) -> Tally:
@@ -323,6 +346,11 @@ def text(value: object) -> str:
     return str(value).lower() if str(value) in ("True", "False") else str(value)
 
 
+def group_name(value: Any) -> str:
+    """The name of a cluster or a group; empty if it is missing."""
+    return NO_VALUE if is_missing(value) else text(value)
+
+
 def refuse_overflow(n: int) -> None:
     """Refuse an item with more annotations than can be counted exactly."""
     if n > MOST_ANNOTATIONS_PER_ITEM:
@@ -352,3 +380,13 @@ def commonest_first(counts: Mapping[K, int]) -> dict[K, int]:
 def sum_known(left: Mapping[K, int] | None, right: Mapping[K, int] | None) -> dict[K, int] | None:
     """The same for counts that may be unknown: the total is known only if both parts are."""
     return None if left is None or right is None else add_counts(left, right)
+
+
+def add_people(left: People | None, right: People | None) -> People | None:
+    """The kinds of annotations of each annotator of both parts; None if one part does not know them."""
+    if left is None or right is None:
+        return None
+    total: dict[str, Mapping[Kind, int]] = {who: dict(kinds) for who, kinds in left.items()}
+    for who, kinds in right.items():
+        total[who] = add_counts(total.get(who, {}), kinds)
+    return total

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import nan
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import spagree
 from breakdown_oracle import Rows, rows_of
 from examples import examples
-from oracle import annotations, counted, exactly, no_zeros
+from oracle import annotations, counted, exactly, no_zeros, over_items
 from spagree.counts import live as state_module
 from spagree.counts import tally as tally_module
 from spagree.counts.count import count
 from spagree.counts.engines import rows, to_polars
-from spagree.counts.live import LiveTally, State, counted_codes
+from spagree.counts.live import LiveTally, counted_codes
 from spagree.counts.policies import Policies
 from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, DuplicateError
@@ -66,6 +67,14 @@ def recounted(rows: Iterable[Given], duplicates: str) -> Tally:
     return replace(Tally.from_items(items.values()), annotators=made or ({} if not chosen else None), left_out=left_out)
 
 
+def put(state: LiveTally, *annotation: Any, **about: Any) -> None:
+    """Change an annotation that may not be there yet."""
+    try:
+        state.change(*annotation, **about)
+    except DataError:
+        state.add(*annotation, **about)
+
+
 class Keyed(RuleBasedStateMachine):
     """Any sequence of changes by key, beside a plain dictionary of what remains; repeats are settled by time."""
 
@@ -73,7 +82,7 @@ class Keyed(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.state = State(duplicates=self.duplicates)
+        self.state = LiveTally(duplicates=self.duplicates)
         self.remaining: dict[int, Given] = {}
 
     @rule(key=KEYS, item=ITEMS, annotator=ANNOTATORS, label=LABELS, time=TIMES)
@@ -101,13 +110,13 @@ class Keyed(RuleBasedStateMachine):
     @rule(key=KEYS, item=ITEMS, annotator=ANNOTATORS, label=LABELS, time=TIMES)
     def put(self, key: int, item: Any, annotator: Any, label: Any, time: float) -> None:
         for _ in range(2):
-            self.state.put(item, annotator, label, time=time, key=key)
+            put(self.state, item, annotator, label, time=time, key=key)
         self.remaining[key] = (item, annotator, label, time)
 
     @rule(key=KEYS)
-    def discard(self, key: int) -> None:
-        assert self.state.discard(key=key) is (key in self.remaining)
-        self.remaining.pop(key, None)
+    def remove(self, key: int) -> None:
+        if self.remaining.pop(key, None):
+            self.state.remove(key=key)
         with pytest.raises(
             DataError, match=exactly(f"there is no annotation with the key {key}; there is nothing to remove")
         ):
@@ -117,7 +126,7 @@ class Keyed(RuleBasedStateMachine):
     def restore(self) -> None:
         """A state from a table goes on like the one that was there."""
         table = pl.DataFrame(list(self.remaining.values()), schema=SCHEMA, orient="row")
-        self.state = State.restore(table, keys=list(self.remaining), duplicates=self.duplicates)
+        self.state = LiveTally.restore(table, keys=list(self.remaining), duplicates=self.duplicates)
 
     @invariant()
     def equals_counting_from_scratch(self) -> None:
@@ -178,7 +187,7 @@ class Unkeyed(RuleBasedStateMachine):
     @rule()
     def restore(self) -> None:
         rows = [(item, who, said) for (item, who), said in self.remaining.items()]
-        self.state = State.restore(pl.DataFrame(rows, schema=list(SCHEMA.items())[:3], orient="row"))
+        self.state = LiveTally.restore(pl.DataFrame(rows, schema=list(SCHEMA.items())[:3], orient="row"))
 
     @invariant()
     def equals_counting_from_scratch(self) -> None:
@@ -192,13 +201,13 @@ TestUnkeyed = Unkeyed.TestCase
 
 
 def test_a_new_state_is_empty() -> None:
-    assert State().tally() == Tally()
-    assert State().annotations().rows() == []
-    assert State.restore(State().annotations()).tally() == Tally()
+    assert LiveTally().tally() == Tally()
+    assert LiveTally().annotations().rows() == []
+    assert LiveTally.restore(LiveTally().annotations()).tally() == Tally()
 
 
 def test_triples_follow_every_step() -> None:
-    state, cells = State(), []
+    state, cells = LiveTally(), []
     for annotator, label in enumerate("xxyxx"):
         state.add("q", annotator, label)
         cells += state.tally().cells
@@ -206,7 +215,7 @@ def test_triples_follow_every_step() -> None:
 
 
 def test_an_earlier_answer_is_not_touched_by_later_changes() -> None:
-    state = State()
+    state = LiveTally()
     state.add("q", "ann", "x")
     before, frame = state.tally(), state.annotations()
     agreement = spagree.measure(state)
@@ -217,7 +226,7 @@ def test_an_earlier_answer_is_not_touched_by_later_changes() -> None:
 
 
 def test_everything_is_identified_by_its_text_as_in_a_batch() -> None:
-    state = State()
+    state = LiveTally()
     state.add(1, 7, 1)
     state.add("1", 8, "1")
     state.add(1, 9, True)
@@ -232,7 +241,7 @@ def test_everything_is_identified_by_its_text_as_in_a_batch() -> None:
 
 @pytest.mark.parametrize("nothing", [None, nan, np.float64("nan"), pd.NA, pd.NaT])
 def test_missing_values_are_counted_by_the_rule_of_the_batch(nothing: Any) -> None:
-    state = State()
+    state = LiveTally()
     state.add("q1", "ann", nothing)
     state.add(nothing, "ann", "x")
     state.add(nothing, "bob", nothing)
@@ -247,7 +256,7 @@ def test_missing_values_are_counted_by_the_rule_of_the_batch(nothing: Any) -> No
 
 
 def test_another_label_under_the_same_key_or_by_the_same_annotator_is_refused() -> None:
-    state = State()
+    state = LiveTally()
     state.add("q1", "ann", "yes")
     state.add("q1", "ann", "yes", key=5)
     assert state.tally().left_out == {"repeated": 1} and state.tally().annotations == 1
@@ -271,7 +280,7 @@ def test_another_label_under_the_same_key_or_by_the_same_annotator_is_refused() 
 
 def test_an_annotation_without_a_time_comes_before_those_with_one() -> None:
     for policy, expected in (("first", "x"), ("last", "z")):
-        state = State(duplicates=policy)
+        state = LiveTally(duplicates=policy)
         state.add("q", "ann", "z", time=5, key=1)
         state.add("q", "ann", "x", key=2)
         state.add("q", "ann", "y", time=5, key=3)
@@ -279,7 +288,7 @@ def test_an_annotation_without_a_time_comes_before_those_with_one() -> None:
         assert dict(state.tally().labels) == {expected: 1} and state.tally().left_out == {"repeated": 1}
 
 
-Change = Callable[[State], None]
+Change = Callable[[LiveTally], None]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +305,7 @@ Change = Callable[[State], None]
     ],
 )
 def test_a_change_that_fails_changes_nothing(change: Change) -> None:
-    state = State()
+    state = LiveTally()
     state.add("q1", "ann", "yes", time=3)
     state.add("q1", None, "no")
     before = state.tally(), state.annotations()
@@ -310,7 +319,7 @@ def test_a_change_that_fails_changes_nothing(change: Change) -> None:
 
 def test_an_item_with_more_annotations_than_are_counted_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally_module, "MOST_ANNOTATIONS_PER_ITEM", 2)
-    state = State()
+    state = LiveTally()
     state.add("q", "ann", "x")
     state.add("q", "bob", "x")
     with pytest.raises(
@@ -327,12 +336,12 @@ def test_an_item_with_more_annotations_than_are_counted_is_refused(monkeypatch: 
             "one item has 3 annotations, more than the 2 that are counted exactly; is the item column right?"
         ),
     ):
-        State.restore(table)
+        LiveTally.restore(table)
 
 
 def test_too_many_combinations_are_not_stored_in_the_tally(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_module, "MOST_PATTERNS", 1)
-    state = State()
+    state = LiveTally()
     state.add("q", "ann", "x")
     assert state.tally().patterns == {(("x", 1),): 1}
     state.add("r", "ann", "y")
@@ -342,7 +351,7 @@ def test_too_many_combinations_are_not_stored_in_the_tally(monkeypatch: pytest.M
 def test_times_of_any_type_become_seconds() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     times = [noon.timestamp(), noon, noon.replace(tzinfo=None), "2026-01-01T12:00Z", "2026-01-01T13:00+01:00", None]
-    state = State()
+    state = LiveTally()
     for who, time in enumerate(times):
         state.add("q", who, "x", time=time, text="a question")
     frame = state.annotations()
@@ -350,7 +359,7 @@ def test_times_of_any_type_become_seconds() -> None:
     assert frame["text"].to_list() == ["a question"] * 6
     rows = {"item": ["q"], "label": ["x"]}
     for column in ([noon], [noon.replace(tzinfo=None)], ["2026-01-01T12:00Z"], [int(noon.timestamp())]):
-        assert State.restore(pl.DataFrame({**rows, "time": column})).annotations()["time"][0] == noon.timestamp()
+        assert LiveTally.restore(pl.DataFrame({**rows, "time": column})).annotations()["time"][0] == noon.timestamp()
     state.change("q", 0, "y")
     assert state.annotations()["time"][0] == noon.timestamp()
 
@@ -358,23 +367,23 @@ def test_times_of_any_type_become_seconds() -> None:
 def test_tables_with_ambiguous_keys_are_refused() -> None:
     table = pl.DataFrame({"item": ["q", "q"], "annotator": ["ann", "ann"], "label": ["x", "x"]})
     with pytest.raises(DuplicateError, match=exactly("1 row repeats an item and annotator; give each row a key")):
-        State.restore(table)
+        LiveTally.restore(table)
     for keys in ([1], [1, 1]):
         with pytest.raises(
             DataError, match=exactly(f"{len(keys)} keys for 2 annotations; each annotation needs its own key")
         ):
-            State.restore(table, keys=keys)
+            LiveTally.restore(table, keys=keys)
     with pytest.raises(
         DuplicateError,
         match=exactly("annotator 'ann' has already labelled item 'q' 'x'; use change to change the label"),
     ):
-        State.restore(table.with_columns(label=pl.Series(["x", "y"])), keys=[1, 2])
+        LiveTally.restore(table.with_columns(label=pl.Series(["x", "y"])), keys=[1, 2])
 
 
 @given(rows_of())
 @examples(8)
 def test_a_state_has_the_breakdowns_of_its_annotations(rows: Rows) -> None:
-    state = State()
+    state = LiveTally()
     for row in reversed(rows):
         state.add(*row)
     frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
@@ -386,7 +395,7 @@ def test_a_state_has_the_breakdowns_of_its_annotations(rows: Rows) -> None:
 
 
 def test_a_state_develops_and_lists_its_hardest_items_with_their_text() -> None:
-    state = State()
+    state = LiveTally()
     for place, (item, who, label) in enumerate([("q", "a", "x"), ("r", "a", "x"), ("q", "b", "y"), ("r", "b", "x")]):
         state.add(item, who, label, time=place, text=f"Is {item} so?")
     agreement = spagree.measure(state)
@@ -399,11 +408,11 @@ def test_a_state_develops_and_lists_its_hardest_items_with_their_text() -> None:
 
 
 def test_several_threads_may_change_a_state() -> None:
-    state = State()
+    state = LiveTally()
 
     def work(who: int) -> None:
         for item in range(200):
-            state.put(item % 40, who, item % 3)
+            put(state, item % 40, who, item % 3)
             state.tally()
 
     with ThreadPoolExecutor(4) as pool:
@@ -427,17 +436,71 @@ def test_codes_kept_elsewhere_are_counted_as_a_batch() -> None:
     frame = pl.DataFrame({"item": [f"q{code}" for code in item], "annotator": list("abbcad")}).with_columns(
         label=pl.Series(["x", "y", "Y"]).gather(label)
     )
-    found = counted_codes(item, label, ["x", "y", "Y"], {"a": 2, "b": 2, "c": 1, "d": 1}, frame)
+    annotator = np.array([0, 1, 1, 2, 0, 3])
+    found = counted_codes(item, annotator, label, ["a", "b", "c", "d", "nobody"], ["x", "y", "Y"], frame)
     wanted = counted(frame)
-    assert found.tally == wanted.tally
-    assert [caution.code for caution in found.cautions] == [caution.code for caution in wanted.cautions] != []
+    assert found.tally == wanted.tally and found.tally.people == spagree.tally(frame).people
+    assert [warning.code for warning in found.warnings] == [warning.code for warning in wanted.warnings] != []
     assert sorted(rows(found.held.counts.select("item", "label", "count"))) == sorted(
         rows(wanted.held.counts.select("item", "label", "count"))
     )
     assert found.held.annotations is not None and to_polars(found.held.annotations).equals(frame)
 
 
-def test_no_codes_are_an_empty_tally() -> None:
-    none = np.array([], dtype=np.int64)
-    frame = pl.DataFrame(schema={"item": pl.String, "annotator": pl.String, "label": pl.String})
-    assert counted_codes(none, none, [], {}, frame).tally == Tally.from_patterns({}, {}, {})
+def recount(rows: dict[tuple[str, str], str], cluster: dict[str, str | None]) -> spagree.Tally:
+    table = [(item, who, label, cluster.get(item)) for (item, who), label in rows.items()]
+    frame = pl.DataFrame(
+        table, schema=dict.fromkeys(["item", "annotator", "label", "cluster"], pl.String), orient="row"
+    )
+    return spagree.tally(frame, cluster="cluster")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_annotations_come_change_and_go(seed: int) -> None:
+    random, state = Random(seed), LiveTally()
+    cluster: dict[str, str | None] = {f"q{i}": f"d{i // 3}" if i % 5 else None for i in range(12)}
+    rows: dict[tuple[str, str], str] = {}
+    for _ in range(200):
+        item, who, label = f"q{random.randrange(12)}", random.choice("abc"), random.choice("xyz")
+        if (item, who) in rows and random.random() < 0.4:
+            state.remove(item, who)
+            del rows[item, who]
+        else:
+            (state.change if (item, who) in rows else state.add)(item, who, label, cluster=cluster[item])
+            rows[item, who] = label
+    found, wanted = state.tally(), recount(rows, cluster)
+    assert found.grouped is not None and wanted.grouped is not None
+    assert (found.grouped.cluster, found.grouped.items) == (wanted.grouped.cluster, wanted.grouped.items)
+    assert over_items(spagree.measure(state).findings).spa == over_items(spagree.measure(wanted).findings).spa
+
+
+def test_a_cluster_need_only_be_named_once() -> None:
+    state = LiveTally()
+    state.add("q1", "ann", "yes", cluster="d1")
+    state.add("q1", "bob", "yes")
+    state.add("q2", "bob", "no", cluster=7)
+    assert state.tally().clusters == 2
+    with pytest.raises(
+        DataError, match=exactly("item 'q1' is in cluster 'd1', and an item belongs to one; correct it")
+    ):
+        state.add("q1", "cyd", "no", cluster="d2")
+    assert state.tally().annotations == 3
+    state.change("q2", "bob", "yes", cluster="7")
+    assert state.tally().clusters == 2
+
+
+def test_a_state_without_clusters_has_none() -> None:
+    state = LiveTally()
+    state.add("q1", "ann", "yes")
+    assert state.tally().grouped is None
+
+
+def test_a_table_is_restored_with_its_clusters() -> None:
+    table = pl.DataFrame(
+        {"item": [1, 1, 2, None], "annotator": list("abab"), "label": list("xxyx"), "cluster": ["d", "d", None, "e"]}
+    )
+    found = LiveTally.restore(table).tally()
+    assert found.grouped is not None
+    assert {cluster: count for (cluster, _), count in found.grouped.items.items()} == {"d": 1, "": 1}
+    with pytest.raises(DataError, match=exactly("item '1' is in cluster 'd', and an item belongs to one; correct it")):
+        LiveTally.restore(table.with_columns(cluster=pl.Series(["d", "e", None, None])))

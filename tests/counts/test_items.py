@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, counted, long_frame, parse
-from spagree.counts.items import ItemCounts, item_counts
+from spagree.counts.count import ItemCounts, item_counts
 from spagree.counts.tally import Cell, Tally
 
 FRAME = long_frame(parse(BARS))

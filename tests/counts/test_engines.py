@@ -21,16 +21,15 @@ from examples import combinations
 from local_spark import local_spark
 from oracle import BARS, annotations, counted, ends, exactly, long_frame, parse
 from spagree.counts import engines
-from spagree.counts.count import count, item_agreement
+from spagree.counts.count import count, item_counts
 from spagree.counts.engines import (
     Polars,
-    columns,
     python_value,
     repeat_candidates,
     rows,
     to_polars,
 )
-from spagree.counts.items import item_counts
+from spagree.counts.items import item_agreement
 from spagree.counts.policies import Policies
 from spagree.errors import DataError, DuplicateError, FileError, UsageError
 from spagree.estimate import find
@@ -145,11 +144,11 @@ FIRST_K = {
 }
 
 
-EVERY_CASE = "EVERY_CASE" in os.environ  # make test-engines
+EVERY_CASE = "EVERY_CASE" in os.environ
 
 
 def on(*engines: str, seldom: Collection[str] = ()) -> Any:
-    """Run the test on each engine; on the seldom ones only in ``make test-engines``."""
+    """Run the test on each engine; on the seldom ones only with EVERY_CASE=1."""
     chosen = [engine for engine in engines if EVERY_CASE or engine not in seldom]
     return pytest.mark.parametrize("engine", chosen)
 
@@ -164,7 +163,7 @@ def on_each(
 ) -> Any:
     """Run the test in each case on each engine.
 
-    Spark, dask and modin take seconds: they run the richest cases, and all of them in ``make test-engines``.
+    Spark, dask and modin take seconds: they run the richest cases, and all of them with EVERY_CASE=1.
     """
     richest = {} if EVERY_CASE else {"spark": spark, "dask": dask, "modin": modin}
     found = [
@@ -187,9 +186,16 @@ pytestmark = [
 
 
 def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
-    found = count(annotations(frame), policies)
+    found = count(annotations(frame), policies, people_above=0)
     table = item_counts(found)
-    return found.tally, find(found.tally), found.cautions, rows(item_agreement(found.held.counts)), table.frame.rows()
+    return (
+        found.tally,
+        found.tally.people,
+        find(found.tally),
+        found.warnings,
+        rows(item_agreement(found.held.counts)),
+        table.frame.rows(),
+    )
 
 
 @pytest.mark.slow
@@ -420,12 +426,12 @@ def test_every_engine_gives_the_same_warnings(engine: str) -> None:
 
 @on("polars lazy", "dask", seldom=("dask",))
 def test_a_check_that_is_skipped_in_large_data_says_so(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 179)
+    monkeypatch.setattr("spagree.estimate.breakdowns.MOST_TO_FETCH", 179)
     agreement = spagree.measure(ENGINES[engine](_two_teams()))
     assert "disconnected_teams" not in {each.code for each in agreement.warnings}
     told = next(check for check in agreement.to_dict()["checks"] if check["code"] == "overlap")
     assert told["state"] == "cannot_tell" and told["reason"] == in_python(NOT_CHECKED)
-    assert "above 100,000 annotations, teams that share no item" in NOT_CHECKED
+    assert "above 5,000,000 annotations (100,000 with " in NOT_CHECKED
     words = " ".join(str(agreement).split())
     assert f"Overlap: Not known: {told['reason']}." in words
     assert len(agreement.overlap().teams) == 2  # the remedies work
@@ -461,26 +467,6 @@ def test_only_the_rows_of_repeated_keys_are_examined_again(engine: str, monkeypa
     assert len(wanted) == 5
     monkeypatch.setattr(engines, "MOST_REPEATS_APART", 1)
     assert candidates(frame, ("item", "annotator")) == sorted(again.select("item", "annotator", "label").rows())
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        "(9007199254740992::HUGEINT), (9007199254740993::HUGEINT), (NULL)",
-        "(0.12345678901234567891::DECIMAL(38, 20)), (0.12345678901234567892::DECIMAL(38, 20)), (NULL)",
-        "(18446744073709551615::UBIGINT), (18446744073709551614::UBIGINT), (NULL)",
-        "(9223372036854775807), (9223372036854775806), (NULL)",
-        "('a'), ('a' || chr(0) || 'b'), (NULL), ('')",
-        "(TIMESTAMP '2026-01-02 03:04:05.000001'), (NULL)",
-        "('b'::ENUM ('b', 'a')), ('a'), (NULL)",
-        "(true), (false), (NULL)",
-        "(DATE '2026-01-02'), (NULL)",
-    ],
-)
-def test_columns_of_duckdb_are_exact(values: str) -> None:
-    frame = nw.from_native(duckdb.sql(f"SELECT * FROM (VALUES {values}) AS given(item)"))
-    [found] = columns(frame)
-    assert [(type(each), each) for each in found] == [(type(each), each) for (each,) in rows(frame)]
 
 
 def test_very_many_hashes_stay_in_duckdb() -> None:
@@ -634,3 +620,49 @@ def test_tables_are_written_in_the_format_of_their_suffix(engine: str, kind: str
     other = "items.txt: name the file .csv or .parquet, so that its kind is known"
     with pytest.raises(UsageError, match=ends(f"/{other}")):
         engines.write_table(frame, tmp_path / "items.txt")
+
+
+FRAME = pl.DataFrame(
+    {
+        "item": ["q1", "q1", "q2", "q2", "q3", "q3", "q4", "q4", "q4"],
+        "annotator": ["a", "b", "a", "b", "a", "c", "a", "b", "c"],
+        "label": ["x", "x", "x", "y", "x", "x", "x", "y", "x"],
+        "doc": ["d1", "d1", "d1", "d1", "d2", "d2", None, None, None],
+        "page": [1, 1, 1, 1, 2, 2, 3, 3, 3],
+        "team": ["old", "new", "old", "new", "old", "new", "old", "new", "new"],
+        "expert": [True, False, True, False, True, False, True, False, False],
+    }
+)
+
+COLUMNS: dict[str, dict[str, str]] = {
+    "doc": {"cluster": "doc"},
+    "page": {"cluster": "page"},
+    "team": {"by": "team"},
+    "expert": {"by": "expert"},
+    "doc+page": {"cluster": "doc", "by": "page"},
+    "page+expert": {"cluster": "page", "by": "expert"},
+}
+
+
+def tally(frame: Any, **columns: str) -> spagree.Tally:
+    return spagree.tally(frame, item="item", annotator="annotator", label="label", **columns)
+
+
+@pytest.mark.slow
+@on_each("named", COLUMNS, *ENGINES, spark=("doc+page",), dask=("doc+page",), modin=())
+def test_every_engine_gives_the_same_clusters_and_groups(named: str, engine: str) -> None:
+    columns = COLUMNS[named]
+    found, wanted = tally(ENGINES[engine](FRAME), **columns), tally(FRAME, **columns)
+    assert found == wanted
+    assert found.groups() == wanted.groups()
+
+
+@pytest.mark.slow
+@on(*ENGINES, seldom=("modin", "dask"))
+def test_every_engine_refuses_items_in_two_clusters_in_the_same_words(engine: str) -> None:
+    with pytest.raises(DataError) as wanted:
+        tally(FRAME, cluster="team")
+    with pytest.raises(DataError) as found:
+        tally(ENGINES[engine](FRAME), cluster="team")
+    assert str(found.value) == str(wanted.value)
+    assert "4 items are in several clusters (item 'q1' in 'new' and 'old'" in str(found.value)

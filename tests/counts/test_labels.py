@@ -15,11 +15,22 @@ import pytest
 import spagree
 from oracle import exactly
 from spagree.counts import engines
-from spagree.counts.labels import canonical, caution_ids, caution_own_labels, spelling_variants
+from spagree.counts.engines import to_polars
+from spagree.counts.labels import (
+    canonical,
+    guess_separator,
+    options_of,
+    set_label,
+    spelling_variants,
+    split_labels,
+    warn_ids,
+    warn_own_labels,
+    warn_sets,
+)
 from spagree.counts.tally import Tally
-from spagree.errors import UsageError
+from spagree.errors import DataError, UsageError
+from spagree.messages import Warning
 from spagree.read.annotations import MOST_COMPARED
-from spagree.understood import Caution
 
 ROWS = {
     "item": ["Doc1", "doc1 ", "02", "2.0", "7"],
@@ -36,14 +47,6 @@ def test_normalize_respells_labels_annotators_and_items_on_every_engine(make: An
     assert (found.data.items, found.data.annotators, found.spa.value) == (3, 2, 1.0)
     assert found.data.labels == {"1": 2, "yes": 2, "no": 1}
     assert not {warning.code for warning in found.warnings} & {"label_variants", "annotator_variants", "item_variants"}
-
-
-def test_normalize_respells_files(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    pl.DataFrame(ROWS).write_csv(path)
-    found = spagree.measure(path, normalize=True)
-    assert (found.data.items, found.data.annotators, found.spa.value) == (3, 2, 1.0)
-    assert found.items().height == 3
 
 
 def test_normalize_respells_classes_of_counts() -> None:
@@ -112,20 +115,20 @@ def test_a_series_of_cases_replaces_texts_where_an_engine_has_nothing_better() -
 
 def test_ids_that_differ_in_spelling_are_named_with_what_they_are() -> None:
     tally = spagree.tally([("q1", "Ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x")])
-    person, item = caution_ids(tally, lambda: ["Q1", "q1 ", "q2"])
+    person, item = warn_ids(tally, lambda: ["Q1", "q1 ", "q2"])
     remedy = "If they mean the same, use normalize=True, or clean them first."
-    assert person == Caution(
+    assert person == Warning(
         "annotator_variants",
         f"annotators that differ only in spelling are counted as different annotators: 'Ann' / 'ann'. {remedy}",
     )
-    assert item == Caution(
+    assert item == Warning(
         "item_variants",
         f"items that differ only in spelling are counted as different items: 'Q1' / 'q1 '. {remedy}",
     )
     crowd = Tally.from_patterns({(("x", 1),): 2}, {"Ann": 1, "ann": 1} | {f"p{n}": 1 for n in range(MOST_COMPARED)})
-    assert [caution.code for caution in caution_ids(crowd, lambda: ["q1", "q2"])] == []
+    assert [warning.code for warning in warn_ids(crowd, lambda: ["q1", "q2"])] == []
     even = spagree.tally([("q1", "ann", "x"), ("q1", "bob", "x")])
-    assert caution_ids(even, lambda: pytest.fail("nothing to look up")) == ()
+    assert warn_ids(even, lambda: pytest.fail("nothing to look up")) == ()
 
 
 @pytest.mark.parametrize("invisible", ["\u00ad", "\u200b", "\u200e", "\u200f", "\u2060", "\ufeff", "\ufe0e", "\ufe0f"])
@@ -187,7 +190,7 @@ def own(used: dict[str, tuple[int, str]], **others: int) -> str | None:
     """What is said about annotators with so many annotations and these labels, one letter each."""
     people = {name: size for name, (size, _) in used.items()}
     tally = Tally.from_patterns({(("x", 1),): sum(people.values())}, people | others)
-    found = caution_own_labels(tally, lambda: [(name, label) for name, (_, labels) in used.items() for label in labels])
+    found = warn_own_labels(tally, lambda: [(name, label) for name, (_, labels) in used.items() for label in labels])
     assert all(each.code == "own_labels" for each in found) and len(found) < 2
     return found[0].message if found else None
 
@@ -216,7 +219,119 @@ def test_annotators_whose_labels_nobody_else_uses_are_named() -> None:
 def test_unknown_annotators_and_very_many_annotations_are_not_searched() -> None:
     tally = Tally.from_patterns({(("x", 1),): 20}, {"ann": 10, "bob": 10})
     used = [("ann", "a"), ("ann", "b"), ("bob", "c"), ("bob", "d"), (None, "a")]
-    assert len(caution_own_labels(tally, lambda: used)) == 1
+    assert len(warn_own_labels(tally, lambda: used)) == 1
     for size, searched in ((200_000, 1), (200_001, 0)):
         large = Tally.from_patterns({(("x", 1),): size}, {"ann": 10, "bob": 10})
-        assert len(caution_own_labels(large, lambda: used)) == searched
+        assert len(warn_own_labels(large, lambda: used)) == searched
+
+
+@pytest.mark.parametrize(
+    ("label", "options"),
+    [
+        ('["a", "b"]', ["a", "b"]),
+        ("[1, 2]", ["1", "2"]),
+        ("['it\\'s', \"b\"]", ["it\\'s", "b"]),
+        ("[a, b c]", ["a", "b c"]),
+        ("[1 2 30]", ["1", "2", "30"]),
+        ("{a,b}", ["a", "b"]),
+        ('{"a b",c}', ["a b", "c"]),
+        ("[a b]", ["[a b]"]),  # words in brackets are no list
+        ("[NAME]", ["[NAME]"]),
+        ("(a, b)", ["(a, b)"]),
+        ("{'a': 1}", ["{'a': 1}"]),
+        ("['a', b]", ["['a', b]"]),
+        ("[a, b", ["[a, b"]),
+        ("[broken; list", ["[broken", "list"]),
+        ("a ;; b;", ["a", "b"]),
+        ("", []),
+    ],
+)
+def test_options_of_a_label(label: str, options: list[str]) -> None:
+    assert options_of(label, ";") == options
+
+
+@pytest.mark.parametrize(
+    ("labels", "separator"),
+    [
+        (["a", "a;b", "b"], ";"),
+        (["a;b", "b;a", "a"], ";"),
+        (["a, b", "b", "a"], ","),
+        (["a|b", "a|c", "b|c"], "|"),
+        (["a+b", "b+a"], "+"),
+        (["red+blue", "red", "blue"], "+"),
+        (['["a", "b"]', '["b"]', '["a"]'], "|"),
+        (["2024/01/02", "2024/01/03"], None),
+        (["either; or", "neither; nor"], None),
+        ([1, 2, 3], None),
+        (["x" * 50 + ";y", "x" * 50, "y"], None),
+        (["1,5", "2,5", "1", "2"], None),  # decimal commas
+        (["1/2", "1/3", "1"], None),
+        (["x" * 41 + ";" + "y" * 41, "x" * 41], None),
+        (["a;b", "c;d"], None),
+        (["a b", "b a"], " "),
+        (["not sure", "sure"], None),
+        (["a", "b"], None),
+    ],
+)
+def test_the_separator_that_gives_known_options(labels: list[Any], separator: str | None) -> None:
+    assert guess_separator(labels) == separator
+
+
+def split(labels: list[str], separator: str | None) -> tuple[list[str], list[tuple[str, str]]]:
+    frame: nw.LazyFrame[Any] = nw.from_native(pl.LazyFrame({"label": labels}))
+    found, said = split_labels(frame, dict.fromkeys(labels, 1), separator)
+    return to_polars(found)["label"].to_list(), [(each.code, each.message) for each in said]
+
+
+def test_guessed_splits_are_named() -> None:
+    message = "labels were split at ';' into sets of options; if that is wrong, name another with separator="
+    assert split(["b;a", "a", "b"], None) == (["a|b", "a", "b"], [("separator", message)])
+    assert split(["b|a", "a", "b"], None) == (["a|b", "a", "b"], [])
+    assert split(["b;a", "a", "b"], ";") == (["a|b", "a", "b"], [])
+    assert split(["b\na", "a"], r"\n") == (["a|b", "a"], [])
+    assert split(["x", "y"], None) == (["x", "y"], [])
+
+
+def test_separators_that_separate_nothing_are_refused() -> None:
+    with pytest.raises(
+        UsageError, match=exactly('separator= is empty; say what separates the options, for example separator=";"')
+    ):
+        split(["a;b"], "")
+    with pytest.raises(
+        DataError, match=exactly('separator="/": no label holds two options; leave it out, or name another')
+    ):
+        split(["a;b", "a;a"], "/")
+
+
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [(["b", "a"], "a|b"), (["b", "a", "b"], "a|b"), (["a|b"], '["a|b"]'), (["[x"], '["[x"]'), ([], "[]"), (["é"], "é")],
+)
+def test_a_set_has_one_spelling(options: list[str], label: str) -> None:
+    assert set_label(options) == label
+
+
+@pytest.mark.parametrize(
+    ("labels", "advice"),
+    [
+        (
+            ["a;b", "b;a", "a"],
+            ' (1 of them is another in a different order). {credit}, separator=";"; to ignore their order: separator=";"',
+        ),
+        (
+            ["a,b", "b,a", "a,c", "c,a", "a"],
+            ' (2 of them are others in a different order). {credit}, separator=","; to ignore their order: separator=","',
+        ),
+        (["a;b", "a", "b"], '. {credit}, separator=";"; to ignore their order: separator=";"'),
+        (
+            ['["a", "b"]', '["a"]', '["b"]'],
+            '. {credit}; in the export of a tool, multi="options" asks yes or no about each option',
+        ),
+        (["{a,b}", "{a}", "{b}"], ". {credit}"),
+    ],
+)
+def test_sets_compared_whole_are_pointed_out(labels: list[str], advice: str) -> None:
+    told = advice.format(credit='To give credit for shared options: metric="jaccard"')
+    message = f"labels look like sets of options (such as {labels[0]!r}), and are compared whole{told}"
+    assert warn_sets(dict.fromkeys(labels, 1)) == (Warning("label_sets", message),)
+    assert warn_sets({"a": 1, "b": 2}) == ()

@@ -13,19 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import spagree
 from breakdown_oracle import Rows, rows_of
 from examples import examples
-from oracle import counted, exactly
-from spagree import grouping
+from oracle import counted
+from spagree import codes as grouping
+from spagree.codes import UNKNOWN, Codes, pairs_within
+from spagree.codes import counted as count_keys
 from spagree.counts import engines
-from spagree.counts.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
-from spagree.counts.items import SHOWN_LABELS, votes_of
+from spagree.counts.fetch import answers, code_items, coded
+from spagree.counts.items import SHOWN_LABELS, named, votes_of
 from spagree.counts.policies import Policies
-from spagree.estimate.intervals import mean_error, wilson_each
-from spagree.estimate.uncertainty import wilson
-from spagree.grouping import counted as count_keys
-from spagree.grouping import pairs_within, run_of_each
+from spagree.estimate.uncertainty import mean_error
 from spagree.read import read
 
 SCHEMA = ["item", "annotator", "label"]
@@ -35,7 +33,7 @@ def frame_of(rows: Rows) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def decoded(codes: Coded) -> list[tuple[int, str | None, str]]:
+def decoded(codes: Codes) -> list[tuple[int, str | None, str]]:
     names = [*codes.annotators, None]
     return [
         (int(item), names[who], codes.labels[label])
@@ -67,13 +65,8 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_few_and_many_are_encoded_alike(name: str) -> None:
-    annotations = counted(FRAMES[name]).held.annotations
-    one, other = coded(annotations), coded_in_python(annotations)
-    assert (one.annotators, one.labels, one.items) == (other.annotators, other.labels, other.items)
-    for each in ("item", "annotator", "label"):
-        assert getattr(one, each).tolist() == getattr(other, each).tolist()
-    assert one.unknown == (0 if name == "nothing" else 1)
+def test_annotators_may_be_missing_from_values_of_any_type(name: str) -> None:
+    assert coded(counted(FRAMES[name]).held.annotations).unknown == (0 if name == "nothing" else 1)
 
 
 def test_names_are_in_the_order_of_their_text() -> None:
@@ -92,10 +85,6 @@ def test_policies_come_before_codes() -> None:
 def test_without_an_annotator_column() -> None:
     found = coded(counted(FRAMES["text"].drop("annotator")).held.annotations)
     assert found.annotators == () and found.annotator.tolist() == [UNKNOWN] * 3
-    with pytest.raises(
-        spagree.UsageError, match=exactly("the annotators are unknown; name their column with annotator=")
-    ):
-        coded_in_python(counted(FRAMES["text"].drop("annotator")).held.annotations)
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Int64, pl.Float64])
@@ -118,8 +107,9 @@ def test_items_with_equal_hashes_stay_apart(monkeypatch: pytest.MonkeyPatch) -> 
 def test_more_codes_than_one_number_holds(rows: Rows) -> None:
     annotations = counted(frame_of(rows)).held.annotations
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[Coded.__module__], "LARGEST_KEY", 1)
-        assert decoded(coded(annotations)) == decoded(coded_in_python(annotations))
+        patch.setattr(sys.modules[Codes.__module__], "LARGEST_KEY", 1)
+        found = decoded(coded(annotations))
+    assert found == decoded(coded(annotations))
 
 
 def test_codes_keep_names_and_times() -> None:
@@ -129,12 +119,12 @@ def test_codes_keep_names_and_times() -> None:
     found = coded(read(rows).frame)
     assert found.names.to_list() == ["a", "b"] and found.time is not None and found.time.to_list() == [2, 1, 3]
     expected = [("b", "y", "1", 1, 1), ("b", "x", "2", 3, 1), ("a", None, "1", 2, 1)]
-    assert found.answers(pl.Series(["b", "a"])).rows() == expected
-    timeless = coded(read(rows.drop("time")).frame).answers(pl.Series(["a"]))
+    assert answers(found, pl.Series(["b", "a"])).rows() == expected
+    timeless = answers(coded(read(rows.drop("time")).frame), pl.Series(["a"]))
     assert timeless.columns == ["item", "annotator", "label", "time", "count"]
     assert timeless.rows() == [("a", None, "1", None, 1)]
-    assert found.answers(pl.Series([], dtype=pl.String)).is_empty()
-    assert found.named(pl.DataFrame({"item": [1, 0], "n": [2, 1]})).rows() == [("b", 2), ("a", 1)]
+    assert answers(found, pl.Series([], dtype=pl.String)).is_empty()
+    assert named(pl.DataFrame({"item": [1, 0], "n": [2, 1]}), found).rows() == [("b", 2), ("a", 1)]
 
 
 @given(rows_of())
@@ -173,23 +163,6 @@ def test_counted_keys_are_distinct_and_in_order(given: list[int]) -> None:
     keys, counts = count_keys(np.array(given, dtype=np.int64))
     assert dict(zip(keys.tolist(), counts.tolist(), strict=True)) == {key: given.count(key) for key in set(given)}
     assert keys.tolist() == sorted(set(given))
-
-
-def test_runs_number_equal_neighbours() -> None:
-    assert run_of_each(np.array([4, 4, 2, 2, 4])).tolist() == [0, 0, 1, 1, 2]
-    assert run_of_each(np.zeros(0, dtype=np.int64)).tolist() == []
-
-
-@given(st.floats(0, 1), st.just(0.0) | st.floats(1e-6, 0.5), st.floats(1.5, 1e6), st.floats(0.5, 0.99))
-def test_many_intervals_are_the_single_ones(value: float, stderr: float, effective: float, level: float) -> None:
-    each = [np.array([number]) for number in (value, stderr, effective)]
-    low, high = wilson_each(*each, level)
-    assert (low[0], high[0]) == pytest.approx(wilson(value, stderr, effective, level), abs=1e-12)
-
-
-def test_no_interval_without_a_standard_error_or_freedom() -> None:
-    low, high = wilson_each(np.array([0.5, 0.5]), np.array([np.nan, 0.1]), np.array([5.0, 1.0]), 0.95)
-    assert np.isnan(low).all() and np.isnan(high).all()
 
 
 def test_the_error_of_a_mean() -> None:

@@ -1,0 +1,490 @@
+"""Marks: spans, and anything else that people mark on an item, by who saw which item (docs/mathematics.md §20).
+
+A visit is an annotator who saw an item, whether or not they marked anything there. A mark is a piece of a lane: for
+exact spans the lane is the key (start, end, label) and the piece has length 1; for characters the lane is the item with
+the label, and the piece runs from start to end. Two visits share what lies in the same place of the same lane. Counting
+is a sweep over the ends of the pieces: what a character costs does not depend on how many there are, and offsets may be
+seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars
+
+from spagree.codes import MOST_SUMMED, Floats, Ints, numbered, run_starts, sums
+from spagree.counts.engines import to_polars
+from spagree.counts.fetch import places
+from spagree.counts.items import spelled
+from spagree.counts.mark_tally import LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally
+from spagree.errors import DataError, count
+from spagree.read.annotations import MarkRows, Seen, nw
+from spagree.read.table import shown, wrong_cell
+
+FEWEST_WITH_LENGTH = 1_000  # marks for each that ends where it starts: with more of these, ends may be inclusive
+PAIRS_AT_ONCE = 5_000_000
+ROWS_AT_ONCE = 1_000_000  # that are counted together in a tally
+MOST_POSITIONS = 1_000_000  # of whole offsets that are places themselves
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Of each visit: how much it marked, how much of that the others of its item marked too, summed over them, and how
+    much the others marked that the visit marked too. The last two differ only for outcomes that have a direction.
+    """
+
+    own: Floats
+    met: Floats
+    back: Floats
+
+
+@dataclass(frozen=True)
+class CodedMarks:
+    """Who saw which item, and what they marked there.
+
+    ``item`` and ``annotator`` are those of each visit, in order of items and then annotators; ``visit``, ``start``,
+    ``end`` and ``label`` those of each mark. ``length``, ``cluster`` and ``texts`` are those of each item, ``time`` and
+    ``group`` those of each visit, if known: NaN where the length of a text is unknown, −1 without a cluster or group.
+    Marks that are no places have ``keys``, and the number of theirs as start.
+    """
+
+    items: Sequence[str]
+    annotators: Sequence[str]
+    labels: Sequence[str]
+    item: Ints
+    annotator: Ints
+    visit: Ints
+    start: Floats
+    end: Floats
+    label: Ints
+    length: Floats | None = None
+    cluster: Ints | None = None
+    clusters: Sequence[str] = ()
+    texts: Sequence[str | None] = field(default=(), repr=False)
+    time: polars.Series | None = None
+    group: Ints | None = None
+    groups: Sequence[str] = ()
+    keys: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, marked: MarkRows) -> CodedMarks:
+        """From what a reader found; refused where an offset is no number, or an end lies before its start.
+
+        >>> from spagree.read.sources import read_marks
+        >>> rows = [("q", "ann", 0, 4, "P"), ("q", "bob", 0, 4, "P"), ("q", "bob", 9, 12, "L")]
+        >>> marks = CodedMarks.of(read_marks(rows))
+        >>> marks.n.tolist(), marks.visit.tolist(), marks.shared(marks.pieces()).met.tolist()
+        ([2], [0, 1, 1], [1.0, 1.0])
+        """
+        who = ["item", "annotator"]
+        rows = _named(to_polars(marked.rows), marked.name)
+        seen = rows.select(who) if marked.seen is None else _named(to_polars(marked.seen), "seen")
+        if "text" in seen.columns:
+            seen = _with_lengths(seen, marked.name)
+        key = rows["mark"].drop_nulls().unique().sort() if "mark" in rows.columns else None
+        rows = _checked(rows, seen, marked.name) if key is None else _keyed(rows, key)
+        visits = polars.concat([rows.select(who), seen.select(who)]).unique().sort(who)
+        known = [name for name in ("time", "by") if name in seen.columns]
+        if known:  # somebody has finished an item with the last mark
+            own = seen.group_by(who).agg(polars.col(known).max())
+            visits = visits.join(own, on=who, how="left", maintain_order="left")
+        item, annotator = (visits[column].unique().sort() for column in who)
+        label = rows["label"].unique().sort()
+        place = visits.with_row_index("visit")
+        about = item.to_frame().join(
+            seen.group_by("item").agg(polars.all().drop_nulls().first()), on="item", how="left", maintain_order="left"
+        )
+        length = cluster = None
+        clusters: list[str] = []
+        if "length" in about.columns:
+            length = about["length"].cast(polars.Float64).fill_null(np.nan).to_numpy()
+        if "cluster" in about.columns:
+            named = about["cluster"].drop_nulls().unique().sort()
+            cluster, clusters = _places(about["cluster"], named), named.to_list()
+        group = visits["by"].drop_nulls().unique().sort() if "by" in known else None
+        return cls(
+            tuple(item.to_list()),
+            tuple(annotator.to_list()),
+            tuple(label.to_list()),
+            _places(visits["item"], item),
+            _places(visits["annotator"], annotator),
+            rows.join(place, on=who, how="left", maintain_order="left")["visit"].to_numpy().astype(np.int64),
+            rows["start"].to_numpy(),
+            rows["end"].to_numpy(),
+            _places(rows["label"], label),
+            length,
+            cluster,
+            tuple(clusters),
+            tuple(about["text"]) if "text" in about.columns else (),
+            visits["time"] if "time" in known else None,
+            None if group is None else _places(visits["by"], group),
+            () if group is None else tuple(group.to_list()),
+            () if key is None else tuple(key.to_list()),
+        )
+
+    def only(self, visits: Ints) -> CodedMarks:
+        """Some of the visits, in order, with what was marked there."""
+        items, item = np.unique(self.item[visits], return_inverse=True)
+        people, annotator = np.unique(self.annotator[visits], return_inverse=True)
+        place = np.full(len(self.item), -1)
+        place[visits] = np.arange(len(visits))
+        kept = np.flatnonzero(place[self.visit] >= 0)
+        return replace(
+            self,
+            items=tuple(self.items[code] for code in items.tolist()),
+            annotators=tuple(self.annotators[code] for code in people.tolist()),
+            item=item,
+            annotator=annotator,
+            visit=place[self.visit[kept]],
+            start=self.start[kept],
+            end=self.end[kept],
+            label=self.label[kept],
+            length=None if self.length is None else self.length[items],
+            cluster=None if self.cluster is None else self.cluster[items],
+            time=None if self.time is None else self.time.gather(visits),
+            texts=tuple(self.texts[code] for code in items.tolist()) if self.texts else (),
+            group=None if self.group is None else self.group[visits],
+        )
+
+    def when(self) -> nw.LazyFrame[Any] | None:
+        """When each visit ended; None if that is not known."""
+        if self.time is None:
+            return None
+        return nw.from_native(polars.DataFrame({"time": self.time}).with_row_index("visit").lazy())
+
+    def group_names(self) -> list[str]:
+        """The groups that there are, "" for visits without one."""
+        if self.group is None:
+            return []
+        return ["", *self.groups] if (self.group < 0).any() else [*self.groups]
+
+    def of_group(self, name: str) -> Ints:
+        """The visits of a group."""
+        place = self.groups.index(name) if name in self.groups else -1
+        return np.flatnonzero(self.group == place)
+
+    @cached_property
+    def n(self) -> Ints:
+        """How many people saw each item."""
+        return np.bincount(self.item, minlength=len(self.items))
+
+    @cached_property
+    def meetings(self) -> int:
+        """How often two people saw the same item."""
+        return int((self.n * (self.n - 1)).sum()) // 2
+
+    @cached_property
+    def distinct(self) -> Ints:
+        """The marks without those that somebody made twice."""
+        return np.sort(numbered(self.visit, *self._place, self.label)[0])
+
+    @cached_property
+    def positions(self) -> Floats:
+        """Where marks start or end, in order; of whole offsets all up to the largest."""
+        ends = np.concatenate([self.start, self.end])
+        largest = ends.max(initial=0.0)
+        if ends.min(initial=0.0) >= 0 and largest < MOST_POSITIONS and (ends == np.floor(ends)).all():
+            return np.arange(largest + 1)
+        return np.unique(ends)
+
+    @cached_property
+    def _place(self) -> tuple[Ints, Ints]:
+        """Start and end of each mark as their places among the positions."""
+        if len(self.positions) and self.positions[-1] == len(self.positions) - 1:
+            return self.start.astype(np.int64), self.end.astype(np.int64)
+        return np.searchsorted(self.positions, self.start), np.searchsorted(self.positions, self.end)
+
+    def pieces(self, *, characters: bool = False, any_label: bool = False, label: int | None = None) -> Pieces:
+        """What is compared: whole spans or their characters, with their labels or without; those of one label."""
+        used = np.arange(len(self.visit)) if label is None else np.flatnonzero(self.label == label)
+        visit, (start, end) = self.visit[used], (place[used] for place in self._place)
+        lane = (self.item[visit],) if any_label else (self.item[visit], self.label[used])
+        if characters:
+            return Pieces.joined(visit, numbered(*lane)[1], start, end, self.positions)
+        first = numbered(visit, start, end, *lane[1:])[0]
+        lanes = numbered(self.item[visit][first], start[first], end[first], *(part[first] for part in lane[1:]))[1]
+        none = np.zeros(len(first), dtype=np.int64)
+        return Pieces(visit[first], lanes, none, none + 1, np.array([0.0, 1.0]))
+
+    def shared(self, pieces: Pieces) -> Shared:
+        """How much of each visit's pieces the others marked too."""
+        own, met = pieces.covered()
+        visits = len(self.item)
+        met = sums(pieces.visit, met, visits)
+        return Shared(sums(pieces.visit, own, visits), met, met)
+
+    def by_chance(self) -> Shared | None:
+        """As much as characters with the same label would be shared if everybody placed them blindly in the text.
+
+        Two who mark m and m′ of L characters share m·m′/L. None if the length of a marked text is unknown.
+        """
+        if self.keys:
+            return None
+        pieces = self.pieces(characters=True)
+        length = np.full(len(self.items), np.nan) if self.length is None else self.length
+        if np.isnan(length[self.item[pieces.visit]]).any():
+            return None
+        first, each = numbered(pieces.visit, pieces.lane)
+        own, visit = sums(each, pieces.size, len(first)), pieces.visit[first]
+        lane = pieces.lane[first]
+        others = sums(lane, own, int(lane.max(initial=-1)) + 1)[lane] - own
+        met = sums(visit, own * others / length[self.item[visit]], len(self.item))
+        return Shared(sums(visit, own, len(self.item)), met, met)
+
+    def outcomes(self) -> dict[str, Shared]:
+        """What each mark met at each of the others: the same, another label, other boundaries, both, or nothing.
+
+        Empty if too many people met; marks that are no places have no boundaries.
+        """
+        if self.meetings > MOST_SUMMED:
+            return {}
+        visit, visits = self.visit[self.distinct], len(self.item)
+        own = np.bincount(visit, minlength=visits).astype(np.float64)
+        met, back = np.zeros((len(OUTCOMES), visits)), np.zeros((len(OUTCOMES), visits))
+        for mark, closest, kind in self.closest():
+            for place in range(len(OUTCOMES) - 1):
+                met[place] += np.bincount(visit[mark[kind == place]], minlength=visits)
+                back[place] += np.bincount(visit[closest[kind == place]], minlength=visits)
+        whole = np.bincount(self.item, own, len(self.items))[self.item]
+        met[-1] = own * (self.n[self.item] - 1) - met[:-1].sum(axis=0)
+        back[-1] = whole - own - back[:-1].sum(axis=0)
+        names = (SAME, OTHER_LABEL, NOTHING) if self.keys else OUTCOMES
+        return {name: Shared(own, met[place], back[place]) for place, name in enumerate(OUTCOMES) if name in names}
+
+    def closest(self) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """Each mark, the most alike of the marks of another visit that overlap it, and which outcome that is.
+
+        Marks are the places of those in ``distinct``; some at a time.
+        """
+        used = self.distinct
+        visit, label = self.visit[used], self.label[used]
+        start, end = (place[used] for place in self._place)
+        all_of_one = Pieces(visit, self.item[visit], start, end, self.positions)
+        for one, other in all_of_one.overlapping():
+            kind = 2 * ((start[one] != start[other]) | (end[one] != end[other])) + (label[one] != label[other])
+            mark, partner, kind = np.concatenate([one, other]), np.concatenate([other, one]), np.tile(kind, 2)
+            best = np.lexsort((partner, kind, visit[partner], mark))
+            best = best[run_starts(mark[best], visit[partner[best]])]
+            yield mark[best], partner[best], kind[best]
+
+    def exchanged(self, weight: Floats) -> tuple[Floats, Floats]:
+        """Outcomes by the label of the mark, and how often it was closest to a mark of each other label.
+
+        Each item counts with its ``weight``.
+        """
+        label, item = self.label[self.distinct], self.item[self.visit[self.distinct]]
+        size = len(self.labels)
+        met, labels = np.zeros((len(OUTCOMES) - 1, size)), np.zeros((size, size))
+        for mark, closest, kind in self.closest():
+            weights = weight[item[mark]]
+            met += sums(kind * size + label[mark], weights, met.size).reshape(met.shape)
+            apart = label[mark] != label[closest]
+            pair = label[mark[apart]] * size + label[closest[apart]]
+            labels += sums(pair, weights[apart], labels.size).reshape(labels.shape)
+        return met, labels
+
+    def tally(self, seen: Seen = "given") -> MarkTally:
+        """The items by cell, without who marked what and where."""
+        shared = {
+            level: self.shared(self.pieces(characters=characters, any_label=any_label))
+            for level, (characters, any_label) in LEVELS.items()
+            if not (characters and self.keys)
+        }
+        shared |= {name: met for name, met in self.outcomes().items() if name != SAME}
+        size, cells = len(self.items), {}
+        for level, of_visits in shared.items():
+            amounts = [np.bincount(self.item, each, size) for each in (of_visits.own, of_visits.met)]
+            alike, items = np.unique(np.stack([self.n, *amounts]), axis=1, return_counts=True)
+            columns = (column.tolist() for column in (alike[0].astype(np.int64), *alike[1:], items))
+            cells[level] = {(n, own, met): number for n, own, met, number in zip(*columns, strict=True)}
+        made = np.bincount(self.visit[self.distinct], minlength=len(self.item))
+        by_label = np.bincount(self.label[self.distinct], minlength=len(self.labels)).tolist()
+        by_person = np.bincount(self.annotator, minlength=len(self.annotators)).tolist()
+        labels, people = (
+            dict(zip(self.labels, by_label, strict=True)),
+            dict(zip(self.annotators, by_person, strict=True)),
+        )
+        return MarkTally(cells, labels, people, int((made == 0).sum()), seen)
+
+
+def tally_marks(marked: MarkRows) -> MarkTally:
+    """Marks counted some items at a time; refused as :meth:`CodedMarks.of` refuses them."""
+    item = nw.col("item").cast(nw.String)
+    sizes = to_polars(marked.rows.group_by(item.alias("item")).agg(nw.len().alias("rows"))).sort("item")
+    block = (sizes["rows"].cum_sum() - 1) // ROWS_AT_ONCE
+    frames = [frame for frame in (marked.rows, marked.seen) if frame is not None]
+    kinds = [frame.collect_schema()["item"] for frame in frames]
+    are_plain = all(kind == nw.String or kind.is_integer() for kind in kinds)  # 7 and 7.0 are one item, in one block
+    starts = sizes["item"].filter(block.diff() > 0).to_list() if are_plain else []
+    whole = MarkTally(left_out=marked.left_out)
+    for low, high in pairwise((None, *starts, None)):
+        above = nw.lit(value=True) if low is None else item >= low
+        below = nw.lit(value=True) if high is None else item < high
+        chosen = above & below | item.is_null() if low is None else above & below
+        seen = None if marked.seen is None else marked.seen.filter(chosen)
+        part = replace(marked, rows=marked.rows.filter(chosen), seen=seen) if starts else marked
+        whole += CodedMarks.of(part).tally(marked.how)
+    return whole
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Parts of lanes that visits marked, from one of the ``positions`` to another, by their places.
+
+    No two pieces of a visit overlap in one lane.
+    """
+
+    visit: Ints
+    lane: Ints
+    start: Ints
+    end: Ints
+    positions: Floats
+
+    @classmethod
+    def joined(cls, visit: Ints, lane: Ints, start: Ints, end: Ints, positions: Floats) -> Pieces:
+        """With overlapping pieces of a visit joined.
+
+        >>> places = (np.array(each) for each in ([0, 0, 0], [0, 0, 0], [5, 0, 3], [7, 4, 4]))
+        >>> pieces = Pieces.joined(*places, np.arange(8.0))
+        >>> pieces.start.tolist(), pieces.end.tolist()
+        ([0, 5], [4, 7])
+        """
+        order = np.lexsort((start, lane, visit))
+        visit, lane, start, end = visit[order], lane[order], start[order], end[order]
+        new = np.zeros(len(visit), dtype=np.bool_)
+        new[run_starts(visit, lane)] = True
+        group = np.cumsum(new) * len(positions)  # so that a running maximum starts again in each group
+        reach = np.maximum.accumulate(group + end) - group
+        new[1:] |= start[1:] > reach[:-1]
+        begins = np.flatnonzero(new)
+        last = np.append(begins[1:], len(visit))[: len(begins)] - 1
+        return cls(visit[begins], lane[begins], start[begins], reach[last], positions)
+
+    def by(self, visits: Ints) -> Pieces:
+        """Those of some visits."""
+        kept = np.isin(self.visit, visits)
+        visit, lane, start, end = (each[kept] for each in (self.visit, self.lane, self.start, self.end))
+        return Pieces(visit, lane, start, end, self.positions)
+
+    @property
+    def size(self) -> Floats:
+        """The length of each piece."""
+        return self.positions[self.end] - self.positions[self.start]
+
+    def covered(self) -> tuple[Floats, Floats]:
+        """The length of each piece, and how much of it the pieces of others cover, summed over the others."""
+        width = len(self.positions)
+        ends = np.concatenate([self.lane * width + self.start, self.lane * width + self.end])
+        first, place = numbered(ends)
+        keys = ends[first]
+        step = np.repeat([1, -1], len(self.lane))
+        covering = np.cumsum(np.bincount(place, step, len(keys)))  # from each key to the next; 0 at the end of a lane
+        stretch = np.diff(self.positions[keys % max(1, width)], append=0.0) if len(keys) else np.zeros(0)
+        so_far = np.concatenate([[0.0], np.cumsum(np.where(covering > 0, covering * stretch, 0.0))])
+        begin, end = np.split(place, 2)
+        return self.size, so_far[end] - so_far[begin] - self.size
+
+    def overlapping(self) -> Iterator[tuple[Ints, Ints]]:
+        """All pairs of pieces of different visits that overlap in one lane, some at a time and no pair twice.
+
+        All overlaps of two marks are found together, so that the closest of several can be chosen.
+        """
+        width = len(self.positions)
+        begins = self.lane * width + self.start
+        order = np.argsort(begins, kind="stable")
+        ends = (
+            self.lane[order] * width + np.maximum(self.end, self.start + 1)[order]
+        )  # an empty one meets what starts there
+        after = np.searchsorted(begins[order], ends, side="left") - np.arange(len(order)) - 1
+        starts = np.flatnonzero(np.diff(self.lane[order], prepend=-1))
+        block = np.cumsum(after)[starts] // PAIRS_AT_ONCE if len(starts) else starts
+        bounds = [*starts[run_starts(block)].tolist(), len(order)]
+        for low, high in pairwise(bounds):
+            one = np.repeat(np.arange(low, high), after[low:high])
+            first = np.repeat(np.cumsum(after[low:high]) - after[low:high], after[low:high])
+            other = one + 1 + np.arange(len(one)) - first
+            kept = self.visit[order[one]] != self.visit[order[other]]
+            yield order[one[kept]], order[other[kept]]
+
+    def overlap(self, one: Ints, other: Ints) -> Floats:
+        """How much of two pieces is the same, pair by pair."""
+        end = np.minimum(self.end[one], self.end[other])
+        return self.positions[end] - self.positions[np.maximum(self.start[one], self.start[other])]
+
+
+def _named(frame: polars.DataFrame, source: str) -> polars.DataFrame:
+    """Names as texts; a mark without a label has the label ""."""
+    texts = [name for name in ("item", "annotator", "label", "cluster", "by", "mark") if name in frame.columns]
+    frame = frame.with_columns(spelled(frame[name]).alias(name) for name in texts)
+    for name in ("item", "annotator"):
+        lacking = frame.filter(polars.col(name).is_null())
+        if lacking.height:
+            raise DataError(wrong_cell(source, name, None, lacking["row"].to_list() if "row" in lacking else []))
+    if "length" in frame.columns:
+        frame = frame.with_columns(polars.col("length").cast(polars.Float64, strict=False))
+    if "start" in frame.columns or "mark" in frame.columns:
+        label = polars.col("label").fill_null("") if "label" in texts else polars.lit("")
+        frame = frame.with_columns(label.alias("label"))
+    return frame
+
+
+def _with_lengths(seen: polars.DataFrame, source: str) -> polars.DataFrame:
+    """With the lengths of the texts; offsets cannot belong to two versions of a text."""
+    texts = seen.group_by("item").agg(polars.col("text").drop_nulls().unique())
+    several = texts.filter(polars.col("text").list.len() > 1)["item"].sort()
+    if len(several):
+        raise DataError(
+            f"{source}: item {shown(several[0])} has several texts, and offsets belong to one of them; "
+            f"{count(len(several), 'item is', 'items are')} like this: give versions of a text items of their own"
+        )
+    if "length" in seen.columns:
+        return seen
+    return seen.with_columns(length=polars.col("text").str.len_chars().cast(polars.Float64))
+
+
+def _checked(rows: polars.DataFrame, seen: polars.DataFrame, source: str) -> polars.DataFrame:
+    """The marks with their offsets as numbers; the first that cannot be one is refused with its row."""
+    start, end, col = polars.col("start"), polars.col("end"), polars.col
+    offsets = [col(name).cast(polars.Float64, strict=False).alias(f"{name}_number") for name in ("start", "end")]
+    rows = rows.with_columns(offsets).filter(start.is_not_null() | end.is_not_null())
+    for name in ("start", "end"):
+        wrong = rows.filter(col(f"{name}_number").is_null() | ~col(f"{name}_number").is_finite())
+        if wrong.height:
+            row = wrong["row"].to_list()[:1] if "row" in wrong.columns else []
+            raise DataError(f"{wrong_cell(source, name, wrong[name][0], row)} is no offset; {_and_more(wrong)}")
+    rows = rows.with_columns(col("start_number").alias("start"), col("end_number").alias("end"))
+    faults = {"is before its start {start:g}": rows.filter(end < start)}
+    if (empty := rows.filter(end == start)).height * FEWEST_WITH_LENGTH > rows.height:
+        faults["is not beyond its start {start:g}; if ends are inclusive, add 1"] = empty
+    if "length" in seen.columns:
+        lengths = seen.group_by("item").agg(col("length").drop_nulls().first())
+        beyond = rows.join(lengths, on="item", how="left").filter(end > col("length"))
+        faults["is beyond the end of its text, {length:g}"] = beyond
+    for what, wrong in faults.items():
+        if wrong.height:
+            first = wrong.row(0, named=True)
+            row = [first["row"]] if "row" in first else []
+            why = what.format(**{name: first[name] for name in ("start", "length") if name in first})
+            raise DataError(f"{wrong_cell(source, 'end', first['end'], row)} {why}; {_and_more(wrong)}")
+    return rows
+
+
+def _keyed(rows: polars.DataFrame, key: polars.Series) -> polars.DataFrame:
+    """The marks with the number of their key as the start."""
+    start = polars.Series("start", _places(rows["mark"], key), dtype=polars.Float64)
+    return rows.with_columns(start, end=start + 1).filter(start >= 0)
+
+
+def _and_more(wrong: polars.DataFrame) -> str:
+    return f"{count(wrong.height, 'row is', 'rows are')} like this: correct them, or leave them out"
+
+
+def _places(column: polars.Series, names: polars.Series) -> Ints:
+    """The place of each value among the sorted names; −1 if missing."""
+    return places(column, names).cast(polars.Int64).fill_null(-1).to_numpy()
