@@ -1,168 +1,121 @@
-"""What to do next: each action with its figures, in order, and exactly from where on it is worth doing."""
+"""What to do next: planted findings come first, nobody is named without one, and every figure is a plain count."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
-import polars as pl
 import pytest
 
-from oracle import parse, tally_of
-from spagree.estimate import Findings, find
-from spagree.estimate.actions import Grounds, actions
-from spagree.estimate.breakdown_values import Action
-from spagree.estimate.overlap import Overlap, Team
-from spagree.estimate.uncertainty import Estimate, Interval, leading
+import planted
+import spagree
+from spagree.estimate.actions import Step
 
-HALF = {"more_annotations": 90, "items": 30, "annotations_per_item": 3, "half_width": 0.03, "route": "new_items"}
-PRECISION = Action(
-    "precision",
-    figures={
-        "annotations": 90,
-        "items": 30,
-        "annotations_per_item": 3,
-        "half_width": 0.0625,
-        "half_width_then": 0.03,
-    },
-)
+SEEDS = range(8)  # the study with 200 of each: docs/studies/steps.md
 
 
-def findings(half: float = 0.0625, kappa: float | None = 0.5, value: float = 0.75) -> Findings:
-    found = find(tally_of(parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")))
-    alpha = replace(found.chance["krippendorff_alpha"], high=kappa)
-    return replace(found, spa=between(value - half, value + half, value), chance={"krippendorff_alpha": alpha})
+def steps_of(source: Any, **options: Any) -> tuple[Step, ...]:
+    agreement = spagree.measure(source, **options)
+    return agreement.evidence.steps(agreement.findings)
 
 
-def between(low: float | None, high: float | None, value: float = 0.75, **others: Interval) -> Estimate:
-    """SPA with these limits for items."""
-    return leading(Estimate(value, None, None, None, 0.95, "flat"), {"items": Interval(None, low, high), **others})
+def codes_of(source: Any, **options: Any) -> list[str]:
+    return [step.code for step in steps_of(source, **options)]
 
 
-def people(*rows: tuple[str, bool, float | None, float | None]) -> pl.DataFrame:
-    columns = {"annotator": pl.String, "stands_out": pl.Boolean, "change": pl.Float64, "against_others": pl.Float64}
-    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(spa_without=0.75 + pl.col("change"))
+@pytest.mark.parametrize("code", planted.PLANTED)
+def test_what_was_planted_is_the_first_step(code: str) -> None:
+    firsts = [steps_of(planted.PLANTED[code](seed))[0] for seed in SEEDS]
+    assert [step.code for step in firsts].count(code) >= len(SEEDS) - 1
+    who = {"annotators": {"p3"}, "one_label": {"p5", "p6"}, "copies": {"p0", "p1"}, "classes": {"a", "b"}}
+    assert code not in who or set(firsts[0].names) == who[code]
 
 
-def items(*shares: float) -> pl.DataFrame:
-    return pl.DataFrame({"item": [f"q{place}" for place in range(len(shares))], "share": shares})
+def test_nobody_is_named_where_nobody_is_odd() -> None:
+    people = {"annotators", "one_label", "copies"}
+    named = [seed for seed in range(40) if people & set(codes_of(planted.nothing(seed)))]
+    assert len(named) <= 2
 
 
-def classes(*rows: tuple[str, str, float, bool]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=["class", "other", "share", "more"], orient="row")
+def pairs_of(rows: planted.Rows) -> list[tuple[str, str, bool, Fraction]]:
+    """Every pair of annotations of one item: who, whether they agree, and the weight of the default scheme."""
+    items: dict[str, list[tuple[str, str]]] = {}
+    for item, who, label, *_ in rows:
+        items.setdefault(item, []).append((who, label))
+    found = []
+    for given in items.values():
+        n = len(given)
+        for (one, first), (other, second) in combinations(given, 2):
+            found.append((one, other, first == second, Fraction(n - 1) * Fraction(2, n * (n - 1))))
+    return found
 
 
-def kinds(found: Findings, **grounds: Any) -> list[str]:
-    return [action.kind for action in actions(found, Grounds(**grounds))]
+def test_the_shares_of_people_are_counts_of_pairs() -> None:
+    rows = planted.odd(1)
+    (step,) = (step for step in steps_of(rows) if step.code == "annotators")
+    apart = [(set(pair[:2]), pair[3]) for pair in pairs_of(rows) if not pair[2]]
+    everything = [(set(pair[:2]), pair[3]) for pair in pairs_of(rows)]
+    for name, counted in (("share", apart), ("of_pairs", everything)):
+        theirs = sum(weight for who, weight in counted if who & set(step.names))
+        assert step.figures[name] == pytest.approx(float(theirs / sum(weight for _, weight in counted)))
 
 
-def test_without_pairs_only_a_second_annotation_helps() -> None:
-    assert actions(find(tally_of(parse("a b"))), Grounds(half=HALF)) == (Action("second_annotation"),)
+@pytest.mark.parametrize("weights", ["flat", "annotations_m1", "edge"])
+def test_the_number_without_people_is_the_number_measured_without_them(weights: str) -> None:
+    rows = planted.one_label(3)
+    step = steps_of(rows, weights=weights)[0]
+    without = spagree.measure(rows, weights=weights, exclude_annotator=list(step.names))
+    assert step.code == "one_label" and step.figures["spa_without"] == pytest.approx(without.spa.value)
+    assert step.figures["made"] == pytest.approx(1 - without.data.annotations / len(rows))
 
 
-def test_what_makes_the_number_wrong_comes_first() -> None:
-    found = findings()
-    broken = replace(found, missingness=replace(found.missingness, z=-9.0, p=1e-9))
-    assert broken.missingness.broken
-    team = Team(("a", "b"), 3)
-    for size, expected in ((1, []), (2, [Action("shared_items", figures={"teams": 2})])):
-        overlap = Overlap(4, (team,) * size, (), (), 0)
-        assert list(actions(broken, Grounds(overlap=overlap))) == [Action("early_annotations"), *expected]
-        assert list(actions(found, Grounds(overlap=overlap))) == expected
+def test_somebody_whose_items_all_deserve_one_label_is_not_named() -> None:
+    rows = [(f"q{item}", who, "yes") for item in range(60) for who in ("ann", "bob", "cyd")]
+    rows += [(f"r{item}", who, "no" if item % 2 else "yes") for item in range(60) for who in ("bob", "cyd", "dot")]
+    rows += [(f"s{item}", who, label) for item in range(9) for who, label in (("bob", "yes"), ("cyd", "no"))]
+    assert "one_label" not in codes_of(rows)
 
 
-def test_a_rough_number_is_made_precise_before_anything_else() -> None:
-    grounds = {"half": HALF, "items": items(0.2, 0.2, 0.2)}
-    assert kinds(findings(0.125), **grounds) == ["precision", "items"]
-    assert kinds(findings(0.0625), **grounds) == ["items", "precision"]
-    exact = between(0.0, 0.2)  # exactly rough
-    assert kinds(replace(findings(), spa=exact), **grounds) == ["items", "precision"]
-    nothing = between(None, None)
-    assert kinds(replace(findings(), spa=nothing), **grounds) == ["items"]
-    assert actions(findings(), Grounds(half=HALF)) == (PRECISION,)
-    sharp = between(0.0, 0.04)
-    assert kinds(replace(findings(), spa=sharp), half=HALF) == []
-    assert kinds(findings()) == []
+def test_two_classes_leave_no_pair_of_classes_to_explain() -> None:
+    rows = [(f"q{item}", who, "yes" if (item * 7 + person) % 3 else "no") for item in range(60)
+            for person, who in enumerate(("ann", "bob", "cyd", "dot"))]  # fmt: skip
+    assert "classes" not in codes_of(rows)
 
 
-def test_more_annotators_are_needed_where_they_differ_more_than_items() -> None:
-    def asked(half: float) -> list[str]:
-        spa = between(0.7, 0.8, annotators=Interval(None, 0.75 - half, 0.75 + half))
-        return kinds(replace(findings(), spa=spa), half=HALF)
-
-    assert asked(0.0708) == ["more_people"] and asked(0.0707) == ["precision"]  # 0.05·√2
-    assert asked(0.3) == ["more_people"]
-    few = between(0.74, 0.76, annotators=Interval(None, 0.731, 0.769))
-    assert kinds(replace(findings(), spa=few), half=HALF) == []  # nobody needs it narrower
+def test_codes_of_names_are_no_scale_even_if_some_neighbours_are_confused() -> None:
+    rows = planted.confused(2)
+    numbers = [(item, who, str("abcd".index(label))) for item, who, label in rows]
+    assert "scale" not in codes_of(numbers)
 
 
-@pytest.mark.parametrize(("high", "first"), [(0.4, "guideline"), (0.41, "items"), (None, "items")])
-def test_agreement_near_chance_needs_a_guideline_not_precision(high: float | None, first: str) -> None:
-    found = kinds(findings(kappa=high), half=HALF, items=items(0.2, 0.2, 0.2))
-    assert found == [first, "items"] if high == 0.4 else [first, "precision"]
-    assert kinds(findings(0.125, high), half=HALF, items=items(0.2, 0.2, 0.2))[0] == "precision"
+def test_what_makes_every_figure_wrong_comes_first() -> None:
+    singles = [(f"q{item}", who, "x") for item, who in enumerate("abcabc")]
+    assert codes_of(singles) == ["item_column"]
+    assert codes_of([(item, "ann", "x") for item in range(9)]) == ["second_annotation"]
+    teams = [(f"{team}{item}", who, "xy"[item % 2]) for team in ("ab", "cd") for item in range(30) for who in team]
+    assert codes_of([*teams, ("ab0", "c9", "x"), ("cd1", "d9", "x")])[0] == "shared_items"
+    adaptive = spagree.simulate(items=600, per_item=5, adaptive=True, seed=1).frame
+    by_number = next(step for step in steps_of(adaptive) if step.code == "by_number")
+    assert by_number.figures["few"] > by_number.figures["many"]
 
 
-def test_people_who_stand_out_are_named_by_what_they_cost() -> None:
-    table = people(
-        ("ann", True, 0.01, 0.5), ("bob", True, 0.03, 0.4), ("cyd", False, 0.2, 0.9), ("dot", True, -0.1, 0.8),
-        ("eve", True, 0.02, 0.6), ("fay", True, 0.005, 0.7), ("gus", True, None, 0.7), ("hal", True, 0.0, 0.7),
-    )  # fmt: skip
-    figures = {"annotators": 4, "spa": 0.75, "spa_without": pytest.approx(0.78), "against_others": 0.4}
-    assert actions(findings(), Grounds(annotators=table)) == (
-        Action("annotators", ("bob", "eve", "ann"), figures, 0.03),
-    )
-    assert kinds(findings(), annotators=table.filter(~pl.col("stands_out"))) == []
-    assert kinds(findings(value=1.0), annotators=table, items=items(0.5)) == []
+def test_unanimous_data_leave_only_precision_to_improve() -> None:
+    rows = [(f"q{item}", who, "xy"[item % 2]) for item in range(200) for who in ("ann", "bob", "cyd", "dot")]
+    assert codes_of(rows) == []
+    assert codes_of(rows[:16]) == ["more_items"]
 
 
-@pytest.mark.parametrize(
-    ("shares", "size"),
-    [
-        ([0.5, 0.25, 0.125, 0.125], 3),
-        ([0.0625, 0.0375, 0.02, 0.02, 0.02], 3),
-        ([0.04, 0.03, 0.02, 0.03, 0.01], 4),
-        ([0.01] * 12, 10),
-        ([0.5, 0.5], 2),
-        ([1.0], 1),
-    ],
-)
-def test_items_until_a_tenth_of_all_disagreement(shares: list[float], size: int) -> None:
-    (found,) = actions(findings(), Grounds(items=items(*shares)))
-    share = sum(shares[:size])
-    figures = {"items": size, "share": pytest.approx(share), "of_all": size / 12}
-    names = tuple(f"q{place}" for place in range(min(3, len(shares))))
-    assert found == Action("items", names, figures, pytest.approx(share / 4))
-    assert kinds(findings(), items=items()) == []
+def test_without_names_or_items_only_what_can_be_known_is_said() -> None:
+    rows = planted.confused(4)
+    assert codes_of(spagree.tally(rows))[0] == "classes"
+    assert "items" not in codes_of(spagree.tally(planted.nothing(4)))
+    nameless = [(item, None, label) for item, _, label in rows]
+    assert codes_of(nameless)[0] == "classes"
 
 
-def test_two_classes_are_named_if_they_hold_a_tenth_of_all_disagreement() -> None:
-    rest = ("c", "d", 0.01, True)
-    (found,) = actions(findings(), Grounds(classes=classes(("x", "y", 0.5, False), ("a", "b", 0.1, True), rest)))
-    figures = {"share": 0.1, "spa": 0.75, "spa_merged": pytest.approx(0.775)}
-    assert found == Action("classes", ("a", "b"), figures, pytest.approx(0.025))
-    assert kinds(findings(), classes=classes(("a", "b", 0.09, True), rest)) == []
-    assert kinds(findings(), classes=classes(("a", "b", 0.5, False), ("c", "d", 0.3, False))) == []
-    assert kinds(findings(), classes=classes(("a", "b", 1.0, True))) == []
-
-
-def test_three_people_of_whom_two_meet_at_a_time_need_a_third() -> None:
-    table = people(("ann", False, 0.0, None), ("bob", False, 0.0, None), ("cyd", False, 0.0, None))
-    assert kinds(findings(), annotators=table, half=HALF) == ["precision", "third_annotation"]
-    assert kinds(findings(kappa=0.1), annotators=table) == ["guideline", "third_annotation"]
-    assert kinds(findings(), annotators=table.head(2)) == []
-    assert kinds(findings(), annotators=pl.concat([table, people(("dot", False, 0.0, 0.5))])) == []
-
-
-def test_gains_are_ranked() -> None:
-    grounds = Grounds(
-        annotators=people(("ann", True, 0.05, 0.5)),
-        items=items(0.1, 0.1, 0.1),
-        classes=classes(("a", "b", 0.4, True), ("c", "d", 0.1, True)),
-    )
-    found = actions(findings(), grounds)
-    assert [(action.kind, round(action.gain, 6)) for action in found] == [
-        ("classes", 0.1),
-        ("items", 0.075),
-        ("annotators", 0.05),
-    ]
+def test_a_target_inside_the_interval_asks_for_precision() -> None:
+    agreement = spagree.measure("example:sparse")
+    assert "more_items" not in codes_of("example:sparse") and "more_annotators" not in codes_of("example:sparse")
+    steps = agreement.evidence.steps(agreement.findings, target=agreement.spa.value)
+    assert {step.code for step in steps} & {"more_items", "more_annotators"}

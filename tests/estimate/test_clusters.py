@@ -18,7 +18,7 @@ import spagree
 from oracle import ends, exactly, relative_variance
 from spagree.counts import count as counting
 from spagree.errors import DataError, UsageError
-from spagree.estimate import cautions
+from spagree.estimate import warnings
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.item_groups import ONE_CLUSTER
 from spagree.estimate.uncertainty import wilson
@@ -244,7 +244,7 @@ def test_the_trend_is_seen_against_clusters(seed: int) -> None:
         own = [item for item in votes if n[item] == size]
         effective = len(own) ** 2 / sum(each**2 for each in Counter(docs[item] for item in own).values())
         seen = sum(float(agreement[item] - mean_p) ** 2 for item in own)
-        share = min(1.0, 30 / effective)
+        share = 30 / max(30, 4 * spread * effective)
         variance += (
             float(size - mean_n) ** 2
             * share
@@ -264,20 +264,6 @@ ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "pyarrow": pl.DataFrame.to_arrow,
     "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
 }
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("numbers", [False, True])
-def test_every_engine_gives_the_same_integers(engine: str, numbers: bool) -> None:
-    rows = [(*row[:3], None if row[3] == "d0" else row[3]) for row in documents(4)]
-    frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
-    if numbers:
-        frame = frame.with_columns(pl.col("doc").str.slice(1).cast(pl.Int64))
-    found = spagree.tally(ENGINES[engine](frame), cluster="doc")
-    wanted = spagree.tally(frame, cluster="doc")
-    assert found.grouped == wanted.grouped
-    assert spagree.measure(found).spa == spagree.measure(wanted).spa
-    assert found.clusters == len({row[3] for row in rows if row[3]}) + len({row[0] for row in rows if not row[3]})
 
 
 def test_more_than_forty_classes_are_counted_by_cluster_too() -> None:
@@ -362,7 +348,7 @@ def test_more_clusters_than_a_tally_keeps_are_refused(monkeypatch: pytest.Monkey
 
 
 def test_a_tally_that_grows_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cautions, "LARGE_TALLY", 3)
+    monkeypatch.setattr(warnings, "LARGE_TALLY", 3)
     found = measured(documents(4), cluster="doc")
     assert any(each.code == "large_tally" and "6 clusters" in each.message for each in found.warnings)
     assert any(each.code == "few_clusters" and "only 6 clusters in 'doc'" in each.message for each in found.warnings)
@@ -373,14 +359,6 @@ def test_counts_of_single_items_keep_no_clusters() -> None:
         UsageError, match=exactly("cluster=: counts of single items keep no clusters or groups; count a tally instead")
     ):
         spagree.count_items(pl.DataFrame(documents(4), schema=COLUMNS, orient="row"), cluster="doc")
-
-
-def test_a_tally_is_counted_with_its_clusters_or_without() -> None:
-    tally = spagree.tally(pl.DataFrame(documents(4), schema=COLUMNS, orient="row"))
-    with pytest.raises(
-        UsageError, match=exactly("cluster= has no effect on a tally; give it when counting the annotations")
-    ):
-        spagree.measure(tally, cluster="doc")
 
 
 # What is shown -------------------------------------------------------------------------------
@@ -413,9 +391,7 @@ def test_clusters_of_broad_tables(layout: str) -> None:
 
 def test_a_table_with_items_in_columns_has_no_clusters() -> None:
     frame = pl.DataFrame({"who": ["ann", "bob"], "doc": ["d1", "d1"], "q1": ["x", "y"], "q2": ["x", "x"]})
-    with pytest.raises(
-        UsageError, match=exactly("cluster= does not apply here: every column is one item; leave it out")
-    ):
+    with pytest.raises(UsageError, match=r'cluster="doc" does not apply here: every column is one item; leave it out'):
         spagree.measure(frame, format="transposed", annotator="who", cluster="doc")
 
 

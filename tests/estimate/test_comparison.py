@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import polars
@@ -14,8 +15,8 @@ import pytest
 import spagree
 from spagree.comparing.sides import sides_of
 from spagree.estimate.chance import Corrected
-from spagree.estimate.comparison import Pair, Side, difference, holm, newcombe, p_of
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, Interval, leading, undefined
+from spagree.estimate.comparison import ALPHA, Pair, Side, difference, holm, newcombe, p_of
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Estimate, Interval, leading, undefined
 
 Row = tuple[str, str, str]
 
@@ -117,7 +118,7 @@ def test_alpha_moves_with_the_items_they_share() -> None:
         found = {unit: left(each, unit).chance["krippendorff_alpha"].value for unit in units}
         mean, factor = np.mean([*found.values()]), sqrt((len(units) - 1) / len(units))
         deviations.append([factor * (found[unit] - mean) for unit in shared])
-    assert sides[0].covariance(sides[1], "alpha", "items") == pytest.approx(np.dot(*deviations))
+    assert sides[0].covariance(sides[1], ALPHA, "items") == pytest.approx(np.dot(*deviations))
 
 
 def test_people_on_both_sides_cancel_and_others_do_not() -> None:
@@ -141,7 +142,7 @@ def test_people_on_both_sides_cancel_and_others_do_not() -> None:
         items, people = (pair.difference.intervals[name] for name in (ITEMS, ANNOTATORS))
         assert people.low <= items.low and items.high <= people.high
     assert different.difference.intervals[ITEMS].stderr == pytest.approx(
-        np.hypot(different.a.spa.intervals[ITEMS].stderr, different.b.spa.intervals[ITEMS].stderr)
+        np.hypot(different.a.headline.intervals[ITEMS].stderr, different.b.headline.intervals[ITEMS].stderr)
     )
 
 
@@ -161,8 +162,8 @@ def kappa(value: float | None, expected: float | None) -> Corrected:
 
 
 def pair(gap: tuple[float, float, float], p: float | None, alphas: tuple[Corrected, Corrected]) -> Pair:
-    sides = [Side(name, figure(0.6, 0.5, 0.7), alpha) for name, alpha in zip("ab", alphas, strict=True)]
-    return Pair(*sides, figure(*gap), difference(*sides, "alpha"), None, None, p_holm=p)
+    sides = [Side(name, {"spa": figure(0.6, 0.5, 0.7), ALPHA: alpha}) for name, alpha in zip("ab", alphas, strict=True)]
+    return Pair(*sides, {"spa": figure(*gap), ALPHA: difference(*sides, ALPHA)}, None, None, p_holm=p)
 
 
 def test_the_interval_is_newcombes() -> None:
@@ -189,11 +190,10 @@ def test_p_is_below_one_minus_level_exactly_where_zero_is_left_out() -> None:
 def test_undefined_sides_say_why() -> None:
     nothing, half = undefined("no pairs", 0.95, "flat"), figure(0.5, 0.4, 0.6)
     one = Estimate(1.0, None, None, None, 0.95, "flat", undefined="one item")
-    alpha = kappa(0.4, 0.5)
     for a, b in ((nothing, half), (half, nothing)):
-        found = difference(Side("a", a, alpha), Side("b", b, alpha), "spa")
+        found = difference(Side("a", {"spa": a}), Side("b", {"spa": b}), "spa")
         assert found.value is None and found.undefined == "no pairs" and p_of(found) is None
-    found = difference(Side("a", one, alpha), Side("b", half, alpha), "spa")
+    found = difference(Side("a", {"spa": one}), Side("b", {"spa": half}), "spa")
     assert found.value == -0.5 and found.low is None and found.undefined == "one item"
 
 
@@ -235,9 +235,30 @@ def test_the_part_of_the_labels_and_that_of_alpha_add_up() -> None:
 def test_tallies_share_an_unknown_number_of_items() -> None:
     tally = spagree.tally(rows(9, 0, 30))
     found = spagree.compare(tally, rows(9, 0, 30)).pairs[0]
-    assert found.shared_items is None and found.shared_annotators is None and found.difference.value == 0
-    assert found.difference.stderr == pytest.approx(found.a.spa.stderr * 2**0.5)
-    assert Side("a", found.a.spa, found.a.alpha, tally=tally).is_same(Side("b", found.a.spa, found.a.alpha)) is False
+    assert found.shared_items is None and found.shared_annotators == 6 and found.difference.value == 0
+    both = found.difference.intervals
+    assert both["items"].stderr == pytest.approx(found.a.headline.intervals["items"].stderr * 2**0.5)
+    assert both["items"].stderr <= found.difference.stderr < found.a.headline.stderr * 2**0.5
+    assert Side("a", found.a.figures, tally=tally).is_same(Side("b", found.a.figures)) is False
+
+
+def test_tallies_of_different_items_are_compared_as_their_annotations_are() -> None:
+    """What the same people do in both cancels; on items that both may hold it could be chance on the item."""
+    one, other = rows(1, 0, 60), rows(2, 60, 120)
+    whole = spagree.compare(one, other).pairs[0]
+    found = spagree.compare(spagree.tally(one), spagree.tally(other)).pairs[0]
+    assert found.difference.interval_for == "annotators" and found.shared_annotators == whole.shared_annotators == 6
+    for mine, theirs in ((found.difference, whole.difference), (found.kappa_difference, whole.kappa_difference)):
+        for population in POPULATIONS:
+            assert mine.intervals[population] == approx_interval(theirs.intervals[population])
+    again = rows(3, 0, 60)
+    known, unknown = spagree.compare(one, again), spagree.compare(spagree.tally(one), spagree.tally(again))
+    wide, narrow = (each.difference.intervals["annotators"] for each in (unknown, known))
+    assert wide.low <= narrow.low and narrow.high <= wide.high
+
+
+def approx_interval(interval: Interval) -> Any:
+    return Interval(*(pytest.approx(each, rel=1e-9) for each in (interval.stderr, interval.low, interval.high)))
 
 
 def test_three_sides_are_compared_pairwise_and_their_p_values_hold_together() -> None:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations
+from math import sqrt
 
 import polars
+import polars as pl
 import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose
 
 import spagree
+from breakdown_oracle import THREE_ITEMS, Rows, by_item, class_agreement, close, rows_of
+from examples import examples
 from oracle import exactly
+from spagree.counts import count as counting
 from spagree.counts.tally import Tally
-from spagree.estimate.breakdown_values import Absent, known
-from spagree.estimate.classes import option_agreement
-from spagree.estimate.disagreement import Disagreement
+from spagree.errors import Absent, known
+from spagree.estimate.disagreement import ALONE, ONE_ITEM, Disagreement, consensus, option_agreement
 from spagree.estimate.label_counts import votes, votes_of_items
 from spagree.estimate.missingness import AgreementAt, in_ranges
-from spagree.estimate.since import change_of, check_target
-from spagree.estimate.uncertainty import Estimate
+from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.watch import change_of, check_target
 
 ITEMS = {"q1": "aab", "q2": "ab", "q3": "abc", "q4": "aaaa", "q5": "bbcc", "q6": "cc", "q7": "a"}
 ROWS = [(item, f"p{who}", label) for item, labels in ITEMS.items() for who, label in enumerate(labels)]
@@ -56,7 +63,7 @@ def test_shares_of_items_follow_the_definition(weights: str) -> None:
 def test_shares_add_up_and_unanimous_items_are_never_among_them(weights: str, metric: str) -> None:
     found = spagree.measure(ROWS, weights=weights, metric=metric, **METRICS[metric])
     items = found.disputed(100)
-    classes = known(found.breakdowns(["confused"]).confused)
+    classes = found.confusion()
     assert items["share"].sum() == pytest.approx(1) and classes["share"].sum() == pytest.approx(1)
     assert classes["expected"].sum() == pytest.approx(1)
     assert set(items["item"]) == {"q1", "q2", "q3", "q5"} and items["agreement"].max() < 1
@@ -110,7 +117,7 @@ def test_answers_to_the_disputed_items() -> None:
 
 def test_full_agreement_and_tallies_have_nothing_to_rank() -> None:
     same = spagree.measure([(item, who, "x") for item in range(5) for who in "ab"])
-    assert same.disputed().is_empty() and known(same.breakdowns(["confused"]).confused).is_empty()
+    assert same.disputed().is_empty() and same.confusion().is_empty()
     with pytest.raises(
         spagree.UsageError, match=exactly("a tally holds no single items; measure the annotations themselves")
     ):
@@ -237,7 +244,7 @@ def test_items_are_the_same_where_the_data_lives_and_in_codes(metric: str, monke
     options = {"metric": metric, "text": "text", "time": "time", **METRICS[metric]}
     here = spagree.measure(frame, **options)
     in_codes = here.disputed(5), known(here.breakdowns(["answers"]).answers)
-    monkeypatch.setattr("spagree.estimate.evidence.MOST_FROM_A_CLUSTER", 0)
+    monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FROM_A_CLUSTER", 0)
     there = spagree.measure(frame, **options)
     where_it_lives = there.disputed(5), known(there.breakdowns(["answers"]).answers)
     assert in_codes[0].equals(where_it_lives[0]) and "text" in in_codes[0].columns
@@ -248,7 +255,7 @@ def test_votes_of_many_combinations_of_labels_come_from_the_codes(monkeypatch: p
     expected = spagree.measure(ROWS)
     monkeypatch.setattr(sys.modules["spagree.counts.count"], "MOST_PATTERNS", 0)
     found = spagree.measure(ROWS)
-    assert found.measurement.tally.patterns is None
+    assert found.evidence.tally.patterns is None
     assert found.classes().equals(expected.classes()) and found.disputed(5).equals(expected.disputed(5))
     assert found.confusion().equals(expected.confusion())
 
@@ -269,7 +276,7 @@ def test_votes_of_every_item_have_the_shares_of_the_patterns() -> None:
 
 def test_classes_that_are_never_confused_make_an_empty_table_of_the_same_kind() -> None:
     rows = [("q1", "ann", "a"), ("q1", "bob", "a"), ("q2", "ann", "b"), ("q2", "bob", "b")]
-    none, some = (known(spagree.measure(each).breakdowns(["confused"]).confused) for each in (rows, ROWS))
+    none, some = (spagree.measure(each).confusion() for each in (rows, ROWS))
     assert len(none) == 0 < len(some) and none.schema == some.schema
 
 
@@ -277,5 +284,242 @@ def test_classes_that_agree_in_full_are_not_confused() -> None:
     rows = [
         (item, who, label) for item, pair in enumerate((("a|b", "b|a"), ("a|b", "c"))) for who, label in enumerate(pair)
     ]
-    confused = known(spagree.measure(rows, metric="jaccard").breakdowns(["confused"]).confused)
+    confused = spagree.measure(rows, metric="jaccard").confusion()
     assert confused.select("class", "other").rows() == [("a|b", "c")]
+
+
+CLASS_ROWS = [*THREE_ITEMS, ("q4", "cyd", "other")]
+
+
+@given(rows_of())
+@examples(30)
+def test_every_class_against_brute_force(rows: Rows) -> None:
+    found = spagree.measure(rows).classes()
+    assert sorted(found["class"]) == sorted({said for _, _, said in rows})
+    for row in found.rows(named=True):
+        label = row["class"]
+        given = [item for item, _, said in rows if said == label]
+        assert (row["annotations"], row["items"]) == (len(given), len(set(given)))
+        assert row["share"] == pytest.approx(len(given) / len(rows))
+        assert row["agreement"] == close(class_agreement(rows, label))
+
+
+@given(rows_of(4, 4, "vwxyz"))
+@examples(30)
+def test_confusion_against_brute_force(rows: Rows) -> None:
+    """Every pair of different labels on one item, weighted as the item is: its share of all of these."""
+    found = spagree.measure(rows).confusion()
+    lost: dict[frozenset[str], Fraction] = {}
+    items: dict[frozenset[str], set[str]] = {}
+    for item, each in by_item(rows).items():
+        for (_, one), (_, other) in combinations(each, 2):
+            if one != other:
+                pair = frozenset((one, other))
+                lost[pair] = lost.get(pair, Fraction(0)) + Fraction(1, len(each))  # k(n) = n - 1, over n(n - 1) pairs
+                items.setdefault(pair, set()).add(item)
+    rows_found = {frozenset((row["class"], row["other"])): row for row in found.rows(named=True)}
+    assert rows_found.keys() == lost.keys()
+    for pair, row in rows_found.items():
+        assert row["share"] == pytest.approx(float(lost[pair] / sum(lost.values())), abs=1e-11)
+        assert row["items"] == len(items[pair])
+    assert found["share"].is_sorted(descending=True)
+
+
+def test_the_standard_error_is_that_of_a_ratio() -> None:
+    """x = n_c and y = n_c(n_c − 1)/(n − 1) per item: se = √(m/(m−1) Σ(y − Rx)²)/Σx, and Wilson on top."""
+    row = spagree.measure(CLASS_ROWS).classes().filter(pl.col("class") == "no").row(0, named=True)
+    x, y = [1, 2, 1], [0.0, 2.0, 0.0]
+    ratio = sum(y) / sum(x)
+    stderr = sqrt(3 / 2 * sum((b - ratio * a) ** 2 for a, b in zip(x, y, strict=True))) / sum(x)
+    assert row["agreement"] == ratio and row["stderr"] == pytest.approx(stderr, abs=1e-15)
+    limits = wilson(ratio, stderr, sum(x) ** 2 / sum(a * a for a in x), 0.95)
+    assert (row["low"], row["high"]) == pytest.approx(limits, abs=1e-14)
+
+
+def test_the_level_reaches_the_interval() -> None:
+    wide, narrow = (spagree.measure("example:sparse", level=level).classes() for level in (0.95, 0.5))
+    assert (wide["low"] < narrow["low"]).all() and (wide["high"] > narrow["high"]).all()
+
+
+def test_classes_that_cannot_be_judged_come_last_with_a_reason() -> None:
+    found = spagree.measure(CLASS_ROWS).classes()
+    other = found.row(-1, named=True)
+    assert (other["class"], other["agreement"], other["undefined"]) == ("other", None, ALONE)
+    once = spagree.measure([("q1", "a", "x"), ("q1", "b", "y"), ("q2", "a", "y"), ("q2", "b", "y")]).classes()
+    row = once.filter(pl.col("class") == "x").row(0, named=True)
+    assert (row["agreement"], row["stderr"], row["low"], row["undefined"]) == (0.0, None, None, ONE_ITEM)
+
+
+def test_well_founded_classes_come_first_least_agreement_first() -> None:
+    many = [(f"q{i}", who, "x" if i % 2 else "y") for i in range(40) for who in "ab"]
+    mixed = [
+        *many,
+        ("r", "a", "z"),
+        ("r", "b", "x"),
+        ("s", "a", "y"),
+        ("s", "b", "x"),
+        ("t", "a", "x"),
+        ("t", "b", "z"),
+    ]
+    found = spagree.measure(mixed).classes()
+    assert found["class"].to_list() == ["x", "y", "z"] and found["few"].to_list() == [False, False, True]
+    assert found["agreement"].to_list() == pytest.approx([40 / 43, 40 / 41, 0])
+
+
+def test_one_class_and_no_annotation() -> None:
+    row = (
+        spagree.measure([("q1", "a", "x"), ("q1", "b", "x"), ("q2", "a", "x"), ("q2", "b", "x")])
+        .classes()
+        .row(0, named=True)
+    )
+    assert (row["agreement"], row["share"], row["stderr"], row["high"]) == (1.0, 1.0, 0.0, 1.0) and row["low"] < 1
+    empty = spagree.measure(
+        pl.DataFrame({"item": [None], "label": ["x"]}, schema={"item": pl.String, "label": pl.String})
+    )
+    assert empty.classes().height == 0 and empty.confusion().height == 0
+    assert empty.classes().schema["class"] == pl.String
+
+
+def test_without_patterns_the_items_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = spagree.measure("example:sparse")
+    monkeypatch.setattr(counting, "MOST_PATTERNS", 3)
+    bare = spagree.measure("example:sparse")
+    assert (
+        bare.classes()
+        .drop("agreement", "stderr", "low", "high")
+        .equals(whole.classes().drop("agreement", "stderr", "low", "high"))
+    )
+    for name in ("agreement", "stderr", "low", "high"):
+        assert_allclose(bare.classes()[name], whole.classes()[name], rtol=1e-13)
+    assert_allclose(bare.confusion()["share"], whole.confusion()["share"], rtol=1e-13)
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(
+            "the tally does not keep which labels were given together: too many different combinations; measure "
+            "the annotations themselves"
+        ),
+    ):
+        spagree.measure(spagree.tally("example:sparse")).classes()
+
+
+def test_nothing_without_patterns_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MOST_PATTERNS", -1)
+    assert spagree.measure([(None, "ann", "x"), ("q1", "bob", None)]).classes().height == 0
+
+
+def test_relabelling_renames_the_classes_and_nothing_else() -> None:
+    new = {"yes": "", "no": "NA", "other": "é"}
+    renamed = spagree.measure([(item, who, new[label]) for item, who, label in CLASS_ROWS])
+    one, other = spagree.measure(CLASS_ROWS).classes(), renamed.classes()
+    old = one.with_columns(pl.col("class").replace(new))
+    assert old.sort("class").equals(other.sort("class"))
+
+
+def test_a_metric_counts_near_labels_as_partial_agreement() -> None:
+    rows = [("q1", "a", "1"), ("q1", "b", "2"), ("q2", "a", "1"), ("q2", "b", "3"), ("q3", "a", "3"), ("q3", "b", "3")]
+    found = spagree.measure(rows, metric="linear").classes()
+    values = dict(found.select("class", "agreement").rows())
+    assert values == {"1": pytest.approx(0.25), "2": pytest.approx(0.5), "3": pytest.approx(2 / 3)}
+
+
+ITEM_ROWS = [
+    ("few", "a", "x"),
+    ("few", "b", "y"),
+    *(("many", who, who) for who in "abcd"),
+    ("fine", "a", "x"),
+    ("fine", "b", "x"),
+    ("half", "a", "x"),
+    ("half", "b", "x"),
+    ("half", "c", "y"),
+    ("single", "a", "x"),
+]
+FRAME = polars.DataFrame(ITEM_ROWS, schema=["item", "annotator", "label"], orient="row")
+WORST = [
+    ("many", 4, 0.0, "a ×1, b ×1, c ×1, d ×1"),
+    ("few", 2, 0.0, "x ×1, y ×1"),
+    ("half", 3, 1 / 3, "x ×2, y ×1"),
+    ("fine", 2, 1.0, "x ×2"),
+]
+
+
+def worst(source: object, most: int = 20) -> list[tuple[object, ...]]:
+    found = spagree.measure(source).hardest(most)
+    return found.select("item", "annotations", "agreement", "votes").rows()
+
+
+def test_least_agreement_first_and_of_equals_more_annotations_first() -> None:
+    assert worst(ITEM_ROWS) == WORST
+    found = spagree.measure(ITEM_ROWS)
+    assert [found.hardest(most).height for most in (1, 3, 1)] == [1, 3, 1]
+    assert worst(ITEM_ROWS, 2) == WORST[:2]
+
+
+def test_counted_items_know_them_too() -> None:
+    assert worst(spagree.count_items(ITEM_ROWS)) == WORST
+
+
+def test_a_tally_does_not() -> None:
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally holds no single items; measure the annotations themselves")
+    ):
+        spagree.measure(spagree.tally(ITEM_ROWS)).hardest()
+
+
+def test_the_distribution_counts_every_pairable_item() -> None:
+    found = spagree.measure(ITEM_ROWS).distribution()
+    assert found.rows() == [(2, 0.0, 1), (2, 1.0, 1), (3, 1 / 3, 1), (4, 0.0, 1)]
+
+
+def test_the_distribution_has_the_mean_of_flat_weights() -> None:
+    found = spagree.measure("example:sparse")
+    rows = found.distribution().rows(named=True)
+    total = sum(row["items"] for row in rows)
+    mean = sum(Fraction(row["agreement"]) * row["items"] for row in rows) / total
+    assert total == found.data.pairable_items
+    assert float(mean) == pytest.approx(found.schemes["flat"].value, abs=1e-12)
+
+
+def test_the_distribution_follows_the_metric() -> None:
+    rows = [(1, "a", "1"), (1, "b", "2"), (2, "a", "1"), (2, "b", "3"), (3, "a", "2"), (3, "b", "1")]
+    found = spagree.measure(rows, metric="interval")
+    assert found.distribution().rows() == [(2, 0.0, 1), (2, 0.75, 2)]
+    assert spagree.measure(rows).distribution().rows() == [(2, 0.0, 3)]
+
+
+@pytest.mark.parametrize("busiest", [2, 5, 25, 100])
+def test_pairs_of_the_busiest_equal_the_same_pairs_of_everybody(busiest: int) -> None:
+    found = spagree.measure("example:sparse")
+    made = Counter({row["annotator"]: row["annotations"] for row in found.annotators().rows(named=True)})
+    chosen = sorted(made, key=lambda name: (-made[name], name))[:busiest]
+    both = polars.col("annotator").is_in(chosen) & polars.col("other").is_in(chosen)
+    assert found.pairs(busiest=busiest).equals(found.pairs().filter(both))
+
+
+def votes_frame(*items: dict[str, int]) -> polars.DataFrame:
+    rows = [(number, label, count) for number, item in enumerate(items) for label, count in item.items()]
+    return polars.DataFrame(rows, schema=["item", "label", "count"], orient="row")
+
+
+def test_majorities_and_ties() -> None:
+    found = consensus(votes_frame({"b": 2, "a": 1}, {"a": 1, "b": 1, "c": 1}, {"c": 1}, {"a": 2, "b": 2, "c": 1}))
+    assert found.rows() == [
+        (0, "b", None, 3, 2 / 3),
+        (1, None, "a | b | c", 3, 1 / 3),
+        (2, "c", None, 1, 1.0),
+        (3, None, "a | b", 5, 0.4),
+    ]
+
+
+def test_labels_may_hold_any_text() -> None:
+    odd = consensus(votes_frame({"1:2": 2, "1": 1}, {"": 3}, {"x\n×2": 1}))
+    assert odd["label"].to_list() == ["1:2", "", "x\n×2"]
+
+
+def test_item_counts_have_a_consensus_and_tallies_do_not() -> None:
+    rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
+    by_item = spagree.measure(spagree.count_items(rows)).consensus()
+    assert by_item["label"].to_list() == ["yes", None] and by_item["tied"].to_list() == [None, "no | yes"]
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally holds no single items; measure the annotations themselves")
+    ):
+        spagree.measure(spagree.tally(rows)).consensus()

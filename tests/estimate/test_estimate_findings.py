@@ -1,4 +1,4 @@
-"""Findings: what was counted, and every caution where it belongs and nowhere else."""
+"""Findings: what was counted, and every warning where it belongs and nowhere else."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, parse, tally_of
-from spagree.counts.count import Counted
-from spagree.counts.items import ItemCounts
+from spagree.counts.count import Counted, ItemCounts
 from spagree.counts.policies import Clean, Policies
 from spagree.counts.tally import Cell, Tally
 from spagree.estimate import (
@@ -28,23 +27,21 @@ from spagree.estimate import (
     find,
     weigh,
 )
-from spagree.estimate.cautions import REMEDY, near_chance
-from spagree.estimate.cautions import cautions as estimate_cautions
 from spagree.estimate.item_groups import ItemGroups
 from spagree.estimate.uncertainty import Interval, leading
-from spagree.messages import spelled
-from spagree.understood import Caution
+from spagree.estimate.warnings import REMEDY, find_warnings, near_chance
+from spagree.messages import Warning, in_python
 
 GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")
 
 
-def cautions(found: Findings) -> dict[str, str]:
-    assert len({caution.code for caution in found.warnings}) == len(found.warnings)
-    return {caution.code: caution.message for caution in found.warnings}
+def warnings(found: Findings) -> dict[str, str]:
+    assert len({warning.code for warning in found.warnings}) == len(found.warnings)
+    return {warning.code: warning.message for warning in found.warnings}
 
 
 def codes(items: list[list[str]], weights: str = "annotations_m1") -> list[str]:
-    return list(cautions(find(tally_of(items), weights)))
+    return list(warnings(find(tally_of(items), weights)))
 
 
 # What was counted -------------------------------------------------------------------------------------
@@ -117,7 +114,7 @@ def test_findings_are_frozen() -> None:
         find(tally_of(GOOD)).data.items = 3
 
 
-# Cautions ----------------------------------------------------------------------------------------------
+# Warnings ----------------------------------------------------------------------------------------------
 
 
 def test_good_data_gives_no_caution() -> None:
@@ -137,9 +134,9 @@ HARD_THEN_EASY = parse("ab ab ab ba ab ba ab ab ba ba") * 3 + parse("aaaa bbbb a
 def test_a_broken_assumption_is_reported_with_its_direction(items: list[list[str]], direction: str) -> None:
     found = find(tally_of(items))
     assert found.missingness.broken
-    assert cautions(found)["missingness"] == (
+    assert warnings(found)["missingness"] == (
         f"annotators agree {direction} on items with more annotations, by more than chance explains: SPA's assumption "
-        f"that the number of annotations is independent of agreement does not hold here. {spelled(REMEDY)}"
+        f"that the number of annotations is independent of agreement does not hold here. {in_python(REMEDY)}"
     )
     assert found.warnings[0].code == "missingness"
 
@@ -147,38 +144,38 @@ def test_a_broken_assumption_is_reported_with_its_direction(items: list[list[str
 def test_schemes_that_diverge_are_named() -> None:
     found = find(tally_of(EASY_THEN_HARD))
     apart = "the weighting schemes differ by more than their intervals allow (edge lowest, flat highest), so the "
-    assert cautions(found)["schemes_diverge"] == (
+    assert warnings(found)["schemes_diverge"] == (
         f"{apart}figure depends on the choice of weights. It is a symptom of the same cause."
     )
     assert found.schemes["edge"].high < found.schemes["flat"].value
     assert found.schemes["flat"].low > found.schemes["edge"].value
-    assert "(flat lowest, edge highest)" in cautions(find(tally_of(HARD_THEN_EASY)))["schemes_diverge"]
-    assert [caution.code for caution in found.warnings][:2] == ["missingness", "schemes_diverge"]
+    assert "(flat lowest, edge highest)" in warnings(find(tally_of(HARD_THEN_EASY)))["schemes_diverge"]
+    assert [warning.code for warning in found.warnings][:2] == ["missingness", "schemes_diverge"]
 
 
 def test_schemes_that_differ_within_their_intervals_are_not_reported() -> None:
     found = find(tally_of(parse("aa bb aa bb ab aa aab aabb abab aab abb aaa")))
     assert found.schemes["flat"].value - found.schemes["edge"].value > 0.05
-    assert "schemes_diverge" not in cautions(found)
+    assert "schemes_diverge" not in warnings(found)
 
 
 def test_one_item_is_questioned() -> None:
     assert codes(parse("aab")) == ["one_item"]
-    assert cautions(find(tally_of(parse("a"))))["one_item"] == (
+    assert warnings(find(tally_of(parse("a"))))["one_item"] == (
         "all annotations belong to one item; is the item column right?"
     )
     assert "one_item" not in codes(parse("aab b"))
 
 
 def test_items_annotated_once_each_are_questioned() -> None:
-    found = cautions(find(tally_of(parse("a b c"))))
+    found = warnings(find(tally_of(parse("a b c"))))
     assert found == {"all_items_once": "every annotation has a different item; is the item column right?"}
     assert "all_items_once" not in codes(parse("a b cc"))
     assert codes(parse("a")) == ["one_item"]
 
 
 def test_few_items_are_counted() -> None:
-    found = cautions(find(tally_of(GOOD[:9])))
+    found = warnings(find(tally_of(GOOD[:9])))
     assert found == {"few_items": "only 9 items have two annotations, so the figure is rough"}
     assert codes(GOOD[:10]) == []
     assert "few_items" in codes(parse("ab a"))
@@ -188,12 +185,12 @@ def test_a_few_items_that_outweigh_the_rest_are_named() -> None:
     """Three items with fifty annotations among sixty: (3·49 + 57)²/(3·49² + 57) = 5.7 of equal weight."""
     often = [["a"] * 40 + ["b"] * 10] * 3
     rest = [["a", "a"], ["a", "b"], ["b", "b"]] * 19
-    found = cautions(find(tally_of(often + rest)))
+    found = warnings(find(tally_of(often + rest)))
     assert found["few_items_decide"] == (
         "3 of 60 items, with 50 annotations or more, carry 72% of the weight, so the interval is as wide as for 6 "
         'equally weighted items; weight all items equally (weights="flat"), or annotate more items as often'
     )
-    assert "few_items_decide" not in cautions(find(tally_of(often + rest), "flat"))
+    assert "few_items_decide" not in warnings(find(tally_of(often + rest), "flat"))
     assert "few_items_decide" not in codes(often * 4 + rest)  # twelve of them are enough
     assert "few_items_decide" not in codes(parse("aaaaa ab ab aa bb aab abb ab aa bb bb"))
 
@@ -201,7 +198,7 @@ def test_a_few_items_that_outweigh_the_rest_are_named() -> None:
 def test_coverage_below_half_is_a_warning() -> None:
     half = GOOD + [["a"]] * len(GOOD)
     assert codes(half) == []
-    found = cautions(find(tally_of([*half, ["b"]])))
+    found = warnings(find(tally_of([*half, ["b"]])))
     assert found == {
         "low_coverage": "fewer than half of the items have two annotations; if they were chosen at random that is "
         "fine, otherwise the figure describes only those"
@@ -211,7 +208,7 @@ def test_coverage_below_half_is_a_warning() -> None:
 
 
 def test_one_class_is_a_warning() -> None:
-    found = cautions(find(tally_of(parse("aa aaa aa aa aa aaaa aa aa aa aa b"))))
+    found = warnings(find(tally_of(parse("aa aaa aa aa aa aaaa aa aa aa aa b"))))
     told = "all items with two or more annotations carry the same label, so agreement can only be 1. If an empty cell means "
     assert found == {"one_class": told + "another label, such as no, write that label into it"}
 
@@ -219,25 +216,25 @@ def test_one_class_is_a_warning() -> None:
 @pytest.mark.parametrize("scheme", ["inv_var", "inv_var_class"])
 def test_fallback_weights_are_a_warning_only_if_the_scheme_is_chosen(scheme: str) -> None:
     tally = tally_of([["a"] * 2] * 12)
-    found = cautions(find(tally, scheme))
+    found = warnings(find(tally, scheme))
     assert list(found) == ["weights_fallback", "one_class"]
     assert found["weights_fallback"] == (
         f"{scheme}: all annotations carry one label, so the variance is 0 and its inverse undefined; "
         "edge, its limit, is used"
     )
-    assert "weights_fallback" not in cautions(find(tally))
-    assert "weights_fallback" not in cautions(find(tally, lambda n: n))
+    assert "weights_fallback" not in warnings(find(tally))
+    assert "weights_fallback" not in warnings(find(tally, lambda n: n))
 
 
 def test_more_labels_than_half_the_annotations_are_questioned() -> None:
     items = [[f"text {n}", f"text {n}"] for n in range(12)]
     assert codes(items) == []
-    assert cautions(find(tally_of([*items, ["one", "other"]]))) == {
+    assert warnings(find(tally_of([*items, ["one", "other"]]))) == {
         "many_classes": "14 different labels in 26 annotations: is the label column right, or are these free text, "
         "which has no classes to agree on?"
     }
     numbers = [[f"{n}.5", f"{n}.5"] for n in range(12)]
-    assert cautions(find(tally_of([*numbers, ["1", "2"]]))) == {
+    assert warnings(find(tally_of([*numbers, ["1", "2"]]))) == {
         "many_classes": "14 different labels in 26 annotations: is the label column right, or are these measurements "
         '(metric="interval")?'
     }
@@ -246,7 +243,7 @@ def test_more_labels_than_half_the_annotations_are_questioned() -> None:
 
 def test_labels_that_are_numbers_are_questioned_from_three_on() -> None:
     assert codes(parse("11 12 11 22 22") * 2) == []
-    assert cautions(find(tally_of(parse("11 12 11 22 33") * 2))) == {
+    assert warnings(find(tally_of(parse("11 12 11 22 33") * 2))) == {
         "number_labels": "the labels are numbers, and are compared as names: 1 and 2 differ as much as 1 and 5. If they "
         'are points on a scale, use metric="ordinal" (or interval)'
     }
@@ -280,12 +277,12 @@ def test_schemes_diverge_when_each_lies_outside_the_interval_of_the_other(
 ) -> None:
     tally = tally_of(GOOD)
     schemes = {"middle": figure(0.5, 0.4, 0.6), "low": low, "high": high}
-    found = estimate_cautions(tally, schemes, Missingness(None, None, ()), weigh("flat", tally))
+    found = find_warnings(tally, schemes, Missingness(None, None, ()), weigh("flat", tally))
     told = (
         "the weighting schemes differ by more than their intervals allow (low lowest, high highest), so the figure "
         f"depends on the choice of weights. {REMEDY}"
     )
-    assert found == ((Caution("schemes_diverge", told),) if said else ())
+    assert found == ((Warning("schemes_diverge", told),) if said else ())
 
 
 @pytest.mark.parametrize(
@@ -305,13 +302,13 @@ def test_summaries_are_frozen(record: type) -> None:
 def test_agreement_near_chance_is_a_warning() -> None:
     """Half of the pairs agree where two labels are equally common; enough items to tell, or too few."""
     even = parse("aa bb ab ab")
-    assert cautions(find(tally_of(even * 25))) == {
+    assert warnings(find(tally_of(even * 25))) == {
         "near_chance": "agreement is 0.500, and labels picked blindly, each as often as it was used here, would reach "
         "0.497: people hardly agree beyond chance; report a coefficient alongside SPA"
     }
-    assert "near_chance" not in cautions(find(tally_of(even * 2)))
-    assert "near_chance" not in cautions(find(tally_of(parse("aa bb aa ab") * 25)))
-    assert "near_chance" not in cautions(find(tally_of(parse("aa aa") * 25)))
+    assert "near_chance" not in warnings(find(tally_of(even * 2)))
+    assert "near_chance" not in warnings(find(tally_of(parse("aa bb aa ab") * 25)))
+    assert "near_chance" not in warnings(find(tally_of(parse("aa aa") * 25)))
 
 
 @pytest.mark.parametrize(
@@ -327,14 +324,14 @@ def test_agreement_near_chance_is_a_warning() -> None:
 def test_agreement_near_chance_at_its_limits(items: int, value: float, low: float, said: bool) -> None:
     kappa = replace(find(tally_of(GOOD)).chance["spa_kappa"], value=value, low=low, observed=0.5125, expected=0.5)
     found = near_chance(tally_of(parse("ab") * items), kappa)
-    assert [caution.code for caution in found] == (["near_chance"] if said else [])
+    assert [warning.code for warning in found] == (["near_chance"] if said else [])
     for unknown in ("value", "low", "observed", "expected"):
         assert near_chance(tally_of(parse("ab") * items), replace(kappa, **{unknown: None})) == ()
 
 
 def known(annotators: dict[str, int], **left_out: int) -> dict[str, str]:
-    """Cautions on good data by these annotators."""
-    return cautions(find(replace(tally_of(GOOD), annotators=annotators, left_out=left_out)))
+    """Warnings on good data by these annotators."""
+    return warnings(find(replace(tally_of(GOOD), annotators=annotators, left_out=left_out)))
 
 
 def test_rows_left_out_are_said_if_they_are_as_many_as_the_rest() -> None:
@@ -343,9 +340,9 @@ def test_rows_left_out_are_said_if_they_are_as_many_as_the_rest() -> None:
         "many_left_out": f"36 rows lack a label or an item, and only 36 have both: {filled}"
     }
     assert known({}, missing_label=30, missing_item=5, repeated=50) == {}
-    one = cautions(find(replace(tally_of([["a"]]), left_out={"missing_item": 1})))
+    one = warnings(find(replace(tally_of([["a"]]), left_out={"missing_item": 1})))
     assert one["many_left_out"] == f"1 row lacks a label or an item, and only 1 have both: {filled}"
-    assert "many_left_out" not in cautions(find(Tally()))
+    assert "many_left_out" not in warnings(find(Tally()))
 
 
 def test_one_annotator_has_nobody_to_agree_with() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spagree.counts.coded import Coded
+from spagree.codes import Codes
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Sizes
 from spagree.estimate.label_counts import LabelCounts, votes_in_codes
@@ -36,9 +36,9 @@ def annotations(draw: st.DrawFn) -> Rows:
     return sorted(rows, key=lambda row: (row[0], row[2], row[1]))  # as a tally's codes are sorted
 
 
-def coded(rows: Rows) -> Coded:
+def coded(rows: Rows) -> Codes:
     item, annotator, label = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
-    return Coded(item, annotator, label, tuple(PEOPLE), tuple(LABELS))
+    return Codes(item, annotator, label, tuple(PEOPLE), tuple(LABELS))
 
 
 def spa(rows: Rows, k: Callable[[int], Fraction]) -> Fraction | None:
@@ -112,7 +112,7 @@ def test_what_each_label_loses(rows: Rows) -> None:
 
     codes = coded(rows)
     votes = votes_in_codes(codes)
-    lost = jackknife.annotators(codes, votes).lost
+    lost = jackknife.annotators(codes, votes).lost()
     table = np.zeros((len(PEOPLE), len(LABELS)))
     table[lost.group, lost.label] = lost.count
     left = [totals([row for row in rows if row[1] != person]) for person in range(len(PEOPLE))]

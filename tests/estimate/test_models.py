@@ -3,12 +3,13 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from spagree.counts.coded import Coded, in_order
+from spagree.codes import Codes, in_order
 from spagree.estimate.comparison import holm
 from spagree.estimate.models import (
     NO_ITEMS,
@@ -21,7 +22,7 @@ from spagree.estimate.models import (
     among_people,
 )
 from spagree.estimate.others import Others
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, Interval
 
 LABELS = ["a", "b", "c"]
 BY_N = {n: Fraction(n - 1) for n in range(2, 12)}
@@ -39,7 +40,7 @@ def people(seed: int, items: int = 8, size: int = 5, most: int = 4) -> Rows:
     return rows
 
 
-def coded(rows: Rows, labels: list[str] = LABELS) -> Coded:
+def coded(rows: Rows, labels: list[str] = LABELS) -> Codes:
     item, person, label = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
     return in_order(item, label, person, labels, [f"p{number}" for number in range(max(person) + 1)])
 
@@ -88,11 +89,12 @@ def test_the_variance_is_what_leaving_out_gives_however_steep_the_weights(seed: 
     spread = [
         {unit: variance([values[figure] for values in ways]) for unit, ways in moved.items()} for figure in (0, 1)
     ]
-    both = Both(Others.of(coded(rows), None, None), np.array([[run[item] for item in range(14)]]), by_n).spreads()
-    for figure in (0, 1):
+    both = Both(Others.of(coded(rows), None, None), np.array([[run[item] for item in range(14)]]), by_n)
+    for figure, values in enumerate((both.agreement, both.gap)):
         items, crowd, single = (spread[figure][unit] for unit in ("items", "people", "single"))
-        assert both[ITEMS].variances[figure] == pytest.approx(float(items), rel=1e-9)
-        assert both[ANNOTATORS].variances[figure] == pytest.approx(float(max(items, items + crowd - single)), rel=1e-9)
+        ends = both.intervals(values, lambda variance, *_: Interval(sqrt(variance), 0.0, 1.0))
+        assert ends[ITEMS].stderr == pytest.approx(sqrt(items), rel=1e-9)
+        assert ends[ANNOTATORS].stderr == pytest.approx(sqrt(max(items, items + crowd - single)), rel=1e-9)
 
 
 def test_teams_that_never_met_take_the_place_of_items() -> None:
@@ -102,14 +104,17 @@ def test_teams_that_never_met_take_the_place_of_items() -> None:
         (item, 3 * (item // 4) + person, int(rng.random() < item // 4 / 4)) for item in range(20) for person in range(3)
     ]
     run = dict.fromkeys(range(20), 0)
-    spread = Both(Others.of(coded(rows), None, None), np.zeros((1, 20), dtype=np.int64), BY_N).spreads()[ANNOTATORS]
-    left = {
-        "teams": [[row for row in rows if row[0] // 4 != team] for team in range(5)],
-        "people": [[row for row in rows if row[1] != person] for person in range(15)],
-        "single": [rows[:place] + rows[place + 1 :] for place in range(60)],
-    }
-    teams, crowd, single = (variance([by_hand(each, run, BY_N)[1] for each in ways]) for ways in left.values())
-    assert spread.variances[1] == pytest.approx(float(max(teams, teams + crowd - single))) and spread.freedom == 4
+    both = Both(Others.of(coded(rows), None, None), np.zeros((1, 20), dtype=np.int64), BY_N)
+    made: list[tuple[float, ...]] = []
+
+    def seen(variance: float, *size_and_freedom: float) -> Interval:
+        made.append(size_and_freedom)
+        return Interval(sqrt(variance), None, None)
+
+    found = both.intervals(both.gap, seen)[ANNOTATORS]
+    teams = variance([by_hand([row for row in rows if row[0] // 4 != team], run, BY_N)[1] for team in range(5)])
+    assert found.stderr == pytest.approx(sqrt(teams))
+    assert made[-1] == pytest.approx((5, 4)), "five equal teams, four degrees of freedom"
 
 
 def test_delta_by_hand() -> None:

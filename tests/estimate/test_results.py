@@ -1,4 +1,4 @@
-"""Everything that is found in a few data sets, figure by figure and word by word: no change goes unseen."""
+"""Everything that is found in a few data sets, figure by figure: no change goes unseen."""
 
 from __future__ import annotations
 

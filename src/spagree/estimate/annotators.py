@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spagree.counts.coded import Coded
+from spagree.codes import Codes, Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.intervals import AT_THE_END, mean_error, wilson_each
 from spagree.estimate.jackknife import Sizes, entry_of_each
 from spagree.estimate.label_counts import LabelCounts
-from spagree.estimate.uncertainty import FEW_ITEMS
+from spagree.estimate.others import InTally
+from spagree.estimate.uncertainty import AT_THE_END, FEW_ITEMS, mean_error, wilson_each
 from spagree.estimate.weights import ByN
-from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 
 if TYPE_CHECKING:
     import polars
@@ -35,6 +35,7 @@ ONE_ITEM = "shares only one item, too few to show how items differ"
 ONE_CLUSTER = "all items shared with others are in one cluster: how clusters differ cannot be seen"
 FEW_OF_THREE = f"fewer than {FEW_ITEMS} items with three or more annotations"
 OTHERS_ALIKE = "two of the others agree unusually often"
+WHO_MET_WHOM = "two of the others may agree unusually often: a tally does not say who met whom"
 
 
 def mean_agreement(annotators: polars.DataFrame) -> float | None:
@@ -52,7 +53,7 @@ def mean_agreement(annotators: polars.DataFrame) -> float | None:
 
 
 @dataclass(frozen=True)
-class Visits:
+class PairableAnnotations:
     """Annotations of pairable items by known annotators, item by item, each beside the others of its item.
 
     ``agree`` sums the agreement with the other n − 1 annotations (n_c − 1 for nominal labels), ``pairs`` is the item's
@@ -70,7 +71,7 @@ class Visits:
     similarity: Floats | None = None
 
     @classmethod
-    def of(cls, codes: Coded, votes: LabelCounts) -> Visits:
+    def of(cls, codes: Codes, votes: LabelCounts) -> PairableAnnotations:
         """From coded annotations and the votes of single items, under a metric and by cluster if there is one."""
         used = (codes.annotator >= 0) & (votes.n > 1)[codes.item]
         item, entry = codes.item[used].astype(np.int64), entry_of_each(votes)[used]
@@ -78,7 +79,7 @@ class Visits:
         figures = votes.n[item], votes.agreeing[entry], votes.agreeing_pairs[item]
         return cls(len(codes.annotators), who, item, votes.unit_of[item], label, *figures, votes.similarity)
 
-    def where(self, chosen: NDArray[np.bool_] | Ints) -> Visits:
+    def where(self, chosen: NDArray[np.bool_] | Ints) -> PairableAnnotations:
         """Some of the annotations."""
         return replace(
             self,
@@ -141,13 +142,27 @@ class Means(NamedTuple):
             return cls(items, mean, mean_error(units, squares) * units / items, ratio(items**2, sizes, 0.0))
 
     @property
+    def distance(self) -> Floats:
+        """Each mean in standard errors."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(np.abs(self.mean) < AT_THE_END, 0.0, self.mean / self.stderr)
+
+    @property
     def p(self) -> Floats:
         """One-sided p: how often a mean of 0 would come out this low. NaN for fewer than ten equal units."""
         from scipy.special import stdtr
 
-        with np.errstate(divide="ignore", invalid="ignore"):
-            distance = np.where(np.abs(self.mean) < AT_THE_END, 0.0, self.mean / self.stderr)
-            return np.where(self.units >= FEW_ITEMS, stdtr(self.units - 1, distance), np.nan)
+        return np.where(self.units >= FEW_ITEMS, stdtr(self.units - 1, self.distance), np.nan)
+
+    @property
+    def p_for_holm(self) -> Floats:
+        """The same for Holm's test of all of these; 1 for all if it could reject none.
+
+        Then t is less extreme than the normal quantile, and scipy takes longer to import than all the rest.
+        """
+        tested = self.units >= FEW_ITEMS
+        limit = NormalDist().inv_cdf(ALPHA / max(int(tested.sum()), 1))
+        return self.p if (self.distance[tested] <= limit).any() else np.where(tested, 1.0, np.nan)
 
 
 @dataclass(frozen=True)
@@ -163,7 +178,7 @@ class AgainstOthers:
     """Why it cannot be told."""
 
 
-def against_others(visits: Visits, level: float) -> AgainstOthers:
+def against_others(visits: PairableAnnotations, level: float) -> AgainstOthers:
     """Compare each annotator with the others on the same items, for items with three or more annotations.
 
     Two who copy from each other make everybody beside them stand out. Annotators are therefore named only if they also
@@ -172,17 +187,24 @@ def against_others(visits: Visits, level: float) -> AgainstOthers:
     """
     compared = visits.where(visits.n >= THREE)
     found = compared.means(compared.against_rest)
-    # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
-    low, high = (2 * end - 1 for end in wilson_each((1 + found.mean) / 2, found.stderr / 2, found.units, level))
-    p = found.p
-    stands_out: list[bool | None] = [None if unknown else False for unknown in np.isnan(p).tolist()]
-    why_not = [FEW_OF_THREE if unknown else None for unknown in np.isnan(p).tolist()]
+    against = _against(found, level)
+    p = found.p_for_holm
     apart = rejected(p)
     p[apart] = [max(p[person], _without_two(compared, person)) for person in apart]
     named = rejected(p)
     for person in apart:
-        stands_out[person] = True if person in named else None
-        why_not[person] = None if person in named else OTHERS_ALIKE
+        against.stands_out[person] = True if person in named else None
+        against.why_not[person] = None if person in named else OTHERS_ALIKE
+    return against
+
+
+def _against(found: Means, level: float) -> AgainstOthers:
+    """The differences with their intervals; nobody is named yet."""
+    # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
+    low, high = (2 * end - 1 for end in wilson_each((1 + found.mean) / 2, found.stderr / 2, found.units, level))
+    unknown = (found.units < FEW_ITEMS).tolist()
+    stands_out: list[bool | None] = [None if each else False for each in unknown]
+    why_not = [FEW_OF_THREE if each else None for each in unknown]
     return AgainstOthers(found.mean, low, high, stands_out, why_not)
 
 
@@ -196,7 +218,7 @@ def rejected(p: Floats) -> list[int]:
     return [place for place, each in enumerate(adjusted) if each is not None and each <= ALPHA]
 
 
-def _without_two(compared: Visits, person: int) -> float:
+def _without_two(compared: PairableAnnotations, person: int) -> float:
     """The largest p of a person's difference where the agreement of some two of the others with each other is left out.
 
     These are two who met on ten or on a tenth of the person's items: on fewer they hardly move a mean, nor among very
@@ -246,13 +268,13 @@ class LabelShares:
     one_label: list[bool]
 
 
-def label_shares(codes: Coded, cluster: Ints | None = None) -> LabelShares:
+def label_shares(codes: Codes, cluster: Ints | None = None) -> LabelShares:
     """Unknown annotators (−1) still count among the others of an item; ``cluster`` is that of each item.
 
     >>> item, annotator = np.repeat(np.arange(9, dtype=np.int32), 3), np.tile(np.array([0, 1, 2], dtype=np.int32), 9)
     >>> label = np.where(annotator == 2, np.int32(1), item % 2)
     >>> order = np.lexsort((annotator, label, item))
-    >>> shares = label_shares(Coded(item, annotator[order], label[order], ("ann", "bob", "cyd"), ("no", "yes")))
+    >>> shares = label_shares(Codes(item, annotator[order], label[order], ("ann", "bob", "cyd"), ("no", "yes")))
     >>> shares.commonest.tolist(), shares.share.round(2).tolist(), shares.one_label
     ([0, 0, 1], [0.56, 0.56, 1.0], [False, False, True])
     """
@@ -267,64 +289,133 @@ def label_shares(codes: Coded, cluster: Ints | None = None) -> LabelShares:
     commonest[who[first]], most[who[first]] = what[first], count[first]
     annotations = np.bincount(annotator, minlength=annotators)
     share = ratio(most, annotations)
-    return LabelShares(commonest, share, _blind(codes, share == 1.0, cluster))
-
-
-def _blind(codes: Coded, candidate: NDArray[np.bool_], cluster: Ints | None) -> list[bool]:
-    """Who gives one label more often than their items explain."""
-    if not candidate.any():
-        return [False] * len(candidate)
-    item, _, count = codes.counts
+    if not (share == 1.0).any():
+        return LabelShares(commonest, share, [False] * annotators)
+    # Who gives one label more often than their items explain
+    item, _, same = codes.counts
     n = np.bincount(codes.item)
     firsts = run_starts(item)
-    choices, rarest = np.diff(firsts, append=len(item)), np.minimum.reduceat(count, firsts) / n
+    choices, rarest = np.diff(firsts, append=len(item)), np.minimum.reduceat(same, firsts) / n
     used = (codes.annotator >= 0) & (n[codes.item] > 1)
-    who, where = codes.annotator[used], codes.item[used]
+    person, where = codes.annotator[used], codes.item[used]
 
     def product(shares: Floats) -> Floats:
         if cluster is None:
-            return np.exp(sums(who, np.log(shares), len(candidate)))
+            return np.exp(sums(person, np.log(shares), annotators))
         # Items of a cluster are not independent: all of it is no likelier than its least likely item.
-        both, place = np.unique(np.stack([who, cluster[where]]), axis=1, return_inverse=True)
+        both, place = np.unique(np.stack([person, cluster[where]]), axis=1, return_inverse=True)
         least = np.ones(both.shape[1])
         np.minimum.at(least, place.ravel(), shares)
-        return np.exp(sums(both[0], np.log(least), len(candidate)))
+        return np.exp(sums(both[0], np.log(least), annotators))
 
-    options = np.full(len(candidate), max(1, len(codes.labels)))
-    np.minimum.at(options, who, choices[where])
-    p = np.minimum(1.0, options * product(np.repeat(count, count)[used] / n[where]))
-    shared = sums(who, np.ones(len(who)), len(candidate))
+    options = np.full(annotators, width)
+    np.minimum.at(options, person, choices[where])
+    p = np.minimum(1.0, options * product(np.repeat(same, same)[used] / n[where]))
+    shared = sums(person, np.ones(len(person)), annotators)
     # Annotators whose items cannot make p small are not in the family: the test could never reject for them.
     tested = (shared > 1) & (options * product(rarest[where]) <= ALPHA)
-    candidate_p = np.where(candidate, p, 1.0)
-    adjusted = holm([float(p) if ask else None for p, ask in zip(candidate_p, tested, strict=True)])
-    return [p is not None and p <= ALPHA for p in adjusted]
+    p = np.where(share == 1.0, p, 1.0)
+    adjusted = holm([float(each) if ask else None for each, ask in zip(p, tested, strict=True)])
+    return LabelShares(commonest, share, [each is not None and each <= ALPHA for each in adjusted])
 
 
-def annotators(codes: Coded, votes: LabelCounts, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
+def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
     """One row per annotator, lowest agreement with the others first; those with few shared items come last.
 
     ``votes`` are those of single items, under the metric in use and by cluster if there are clusters: errors and tests
     are then over clusters. ``agreement`` is the probability that another annotator, drawn at random from a random one
     of the annotator's shared items, gave the same label; every item counts the same, however many others annotated it.
     """
+    visits = PairableAnnotations.of(codes, votes)
+    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=len(codes.annotators))
+    return _table(
+        codes.annotators,
+        annotations.astype(np.int64),
+        annotations / max(codes.items, 1),
+        visits.means(visits.agree / (visits.n - 1)),
+        Sizes.of(votes).without(jackknife.annotators(codes, votes), by_n),
+        labels=codes.labels,
+        shares=label_shares(codes, votes.cluster),
+        against=against_others(visits, level),
+        spa=spa,
+        level=level,
+    )
+
+
+def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
+    """The same from the kinds of annotations of each annotator.
+
+    Whom the others of an item agree with is not known: who seems to stand out is not named, because two of the others
+    may copy from each other; and who always gives one label is named only if that holds whatever the others could give.
+    """
+    kinds, tally = people.kinds, people.tally
+    size, shared, n = len(kinds.annotators), kinds.shared, kinds.n
+    agree, pairs = kinds.own - 1.0, kinds.pairs
+
+    def means(least: int, values: Floats) -> Means:
+        """The mean of a value of each kind over the annotations of items with so many annotations."""
+        used = (n >= least).astype(np.float64)
+        values = np.where(n >= least, values, 0.0)
+        items = kinds.sums(used)
+        mean = ratio(kinds.sums(values), items)
+        squares = kinds.squares(used, values, mean)
+        return Means.of(items, mean, np.maximum(squares, 0.0), items, items)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = means(2, agree / (n - 1))
+        compared = means(THREE, agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2)))
+    against = _against(compared, level)
+    for person in rejected(compared.p_for_holm):
+        against.stands_out[person], against.why_not[person] = None, WHO_MET_WHOM
+    annotations = kinds.sums(np.ones(len(n)))
+    labels = tuple(sorted(tally.labels))
+    place = {label: number for number, label in enumerate(labels)}
+    label = np.array([place[each] for each in kinds.label], dtype=np.int64)
+    given = sums(kinds.who * len(labels) + label[kinds.kind], kinds.times, size * len(labels)).reshape(size, -1)
+    commonest, most = given.argmax(axis=1), ratio(given.max(axis=1), annotations)
+    blindly = len(labels) * np.exp(kinds.sums(np.where(n > 1, np.log(kinds.own / n), 0.0)))
+    tested = (shared > 1) & (len(labels) * np.exp(kinds.sums(np.where(n > 1, -np.log(n), 0.0))) <= ALPHA)
+    p = np.where(most == 1, blindly, 1.0).tolist()
+    adjusted = holm([each if ask else None for each, ask in zip(p, tested.tolist(), strict=True)])
+    one_label = [p is not None and p <= ALPHA for p in adjusted]
+    return _table(
+        kinds.annotators,
+        annotations.astype(np.int64),
+        annotations / max(tally.items, 1),
+        found,
+        people.sizes.without(people.left_out("people")[1], by_n),
+        labels=labels,
+        shares=LabelShares(commonest, most, one_label),
+        against=against,
+        spa=spa,
+        level=level,
+    )
+
+
+def _table(
+    names: tuple[str, ...],
+    annotations: Ints,
+    coverage: Floats,
+    found: Means,
+    without: Floats,
+    *,
+    labels: tuple[str, ...],
+    shares: LabelShares,
+    against: AgainstOthers,
+    spa: float | None,
+    level: float,
+) -> polars.DataFrame:
     import polars
 
-    visits, people = Visits.of(codes, votes), len(codes.annotators)
-    found = visits.means(visits.agree / (visits.n - 1))
     low, high = wilson_each(found.mean, found.stderr, found.units, level)
-    without = Sizes.of(votes).without(jackknife.annotators(codes, votes), by_n)
-    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
-    shares = label_shares(codes, votes.cluster)
-    against = against_others(visits, level)
     reasons = [
         NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else ONE_CLUSTER if unknown else None
         for m, unknown in zip(found.items.tolist(), np.isnan(found.stderr).tolist(), strict=True)
     ]
     columns = {
-        "annotator": codes.annotators,
-        "annotations": annotations.astype(np.int64),
-        "coverage": annotations / max(codes.items, 1),
+        "annotator": names,
+        "annotations": annotations,
+        "coverage": coverage,
         "shared": found.items.astype(np.int64),
         "agreement": found.mean,
         "stderr": found.stderr,
@@ -332,7 +423,7 @@ def annotators(codes: Coded, votes: LabelCounts, by_n: ByN, spa: float | None, l
         "high": high,
         "spa_without": without,
         "change": without - (np.nan if spa is None else spa),
-        "commonest": [codes.labels[label] if label >= 0 else None for label in shares.commonest.tolist()],
+        "commonest": [labels[label] if label >= 0 else None for label in shares.commonest.tolist()],
         "commonest_share": shares.share,
         "one_label": shares.one_label,
         "against_others": against.difference,

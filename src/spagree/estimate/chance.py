@@ -7,44 +7,60 @@ other annotators is that of SPA.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import partial
 from itertools import pairwise
-from math import inf, sqrt
+from math import sqrt
+from typing import Self
 
 import numpy as np
 
+from spagree.codes import Codes, Floats, Ints, numbered, run_starts, sums
 from spagree.counts.tally import Tally
 from spagree.estimate import jackknife
-from spagree.estimate.intervals import below_chance, deviations, effective_number, fisher_limits, kappa_limits
 from spagree.estimate.item_groups import ONE_CLUSTER, relative_weights, total
 from spagree.estimate.jackknife import Sizes, Units, entries, entry_of_each
 from spagree.estimate.label_counts import LabelCounts, votes
-from spagree.estimate.others import ONE_NEEDED, Others, Spread
+from spagree.estimate.others import MOST_ONE_BY_ONE, InTally, Kind, Others, Without
 from spagree.estimate.uncertainty import (
+    ALL_ALIKE,
     ANNOTATORS,
     AUTO,
+    FEW_FOR_METRIC,
     FEW_ITEMS,
     ITEMS,
     NOT_PAIRABLE,
     ONE_ITEM,
     Estimate,
     Interval,
+    below_chance,
     effective_items,
+    fisher_limits,
+    item_freedom,
+    kappa_limits,
     leading,
     steadied,
+    usual_variance,
     wilson,
 )
 from spagree.estimate.weights import ByN
-from spagree.grouping import Floats, Ints, numbered, run_starts, sums
+from spagree.messages import Message, opt
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"
-FEW_FOR_METRIC = f"fewer than {FEW_ITEMS} items, too few for an interval under a metric"
+
 UNKNOWN_PEOPLE = "the annotators are unknown"
 ONE_ITEM_NEEDED = "without one of the items the coefficient is undefined: how items differ cannot be seen"
+NO_ANNOTATIONS = "a tally does not say who annotated which item; measure the annotations themselves"
+ONLY_KINDS = (
+    f"and of more than {MOST_ONE_BY_ONE:,} annotations only the kinds are counted; measure the annotations themselves, "
+    f"with {opt.interval_for('annotators')}"
+)
+NO_PEOPLE = f"a tally does not say who annotated which item, {ONLY_KINDS}"
+NO_OTHER_LABELS = f"a tally does not say which labels the others gave to an annotator's items, {ONLY_KINDS}"
+TWO = 2  # labels: what is not the one is the other
 MANY_LABELS = "too many annotations and labels to compare how annotators use them"
 CELLS_AT_ONCE, MOST_CELLS = 4_000_000, 300_000_000  # annotations × labels
 CERTAIN = 1 - 1e-12  # expected agreement above this is 1 up to rounding
@@ -58,84 +74,7 @@ class Corrected(Estimate):
     expected: float | None = None
 
 
-@dataclass(frozen=True)
-class Left:
-    """The sums behind agreement by chance: of everything, followed by what is left without each unit."""
-
-    votes: LabelCounts
-    units: Units
-    shares: bool
-
-    @cached_property
-    def same(self) -> Floats:
-        """Σ_c Σ_k s(c, k) T_c T_k over the totals of the labels."""
-        totals = self.votes.per_label(entries(self.votes, shares=self.shares))
-        around, lost = self.votes.across(totals), self.units.lost
-        less = lost.per_group(2 * around[lost.label] * lost.count) - lost.squares
-        return total(totals * around) - np.concatenate([[0.0], less])
-
-    def _sum(self, value: Callable[[Floats, Floats], Floats]) -> Floats:
-        """Σ over pairable items of a value of their n and their agreeing ordered pairs."""
-        votes, units = self.votes.pairable(), self.units
-        whole = total(votes.items * value(votes.n, votes.agreeing_pairs))
-        lost = units.loses(
-            value(units.n.astype(np.float64), units.agreeing),
-            value(units.n_left.astype(np.float64), units.agreeing_left),
-        )
-        return whole - np.concatenate([[0.0], lost])
-
-    @property
-    def annotations(self) -> Floats:
-        """N."""
-        return self._sum(lambda n, _: n)
-
-    @property
-    def squares(self) -> Floats:
-        """Σ n²: ordered pairs within items, with each annotation and itself."""
-        return self._sum(lambda n, _: n**2)
-
-    @property
-    def within(self) -> Floats:
-        """How many of these agree."""
-        return self._sum(lambda n, agreeing: agreeing + n)
-
-    @property
-    def items(self) -> Floats:
-        """Items with an annotation."""
-        return total(self.votes.items) - np.concatenate([[0.0], self.units.items_lost])
-
-
-def _between_items(left: Left) -> Floats:
-    """Two annotations of different items: the only pairs that agree by chance alone."""
-    return (left.same - left.within) / (left.annotations**2 - left.squares)
-
-
-def _without_replacement(left: Left) -> Floats:
-    """Two of all annotations, drawn without replacement: Krippendorff's."""
-    return (left.same - left.annotations) / (left.annotations * (left.annotations - 1))
-
-
-def _class_shares(left: Left) -> Floats:
-    """Σ_c π_c² with π_c the mean share of class c within an item, as Gwet generalises Fleiss."""
-    return left.same / left.items**2
-
-
-def _gwet(left: Left) -> Floats:
-    """Σ π(1 − π)/(C − 1): chance agreement on hard items; AC2 under a metric."""
-    classes = np.float64(len(left.votes.labels))
-    units = replace(left.units, take=lambda: replace(left.units.lost, similarity=None))
-    spread = 1 - _class_shares(Left(replace(left.votes, similarity=None), units, shares=True))
-    return np.asarray(spread * _mean_similarity(left.votes) * classes / (classes - 1))
-
-
-def _uniform(left: Left) -> Floats:
-    """All classes equally likely."""
-    return np.full(len(left.units.times) + 1, _mean_similarity(left.votes))
-
-
-def _mean_similarity(votes: LabelCounts) -> float:
-    """Agreement of two labels drawn blindly: 1/C for nominal labels."""
-    return 1 / len(votes.labels) if votes.similarity is None else float(votes.similarity.mean())
+CONGER = "conger_kappa"  # needs to know who annotated: what the annotators' own labels would agree by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +86,23 @@ class Rule:
     """
 
     weights: str
-    expected: Callable[[Left], Floats]
+    expected: str
     shares: bool = False
     rare_labels_decide: bool = True
 
 
-CONGER = "conger_kappa"  # needs to know who annotated: what the annotators' own labels would agree by chance
-PAIRS_OF_PEOPLE = Rule("flat", _class_shares, shares=True)
+BETWEEN_ITEMS = "two annotations of different items"  # the only pairs that agree by chance alone
+ANY_TWO = "two of all annotations, drawn without replacement"
+CLASS_SHARES = "Σ_c π_c², with π_c the mean share of class c within an item"  # as Gwet generalises Fleiss
+HARD_ITEMS = "Σ π(1 − π)/(C − 1)"  # Gwet's AC1, and AC2 under a metric
+UNIFORM = "all classes equally likely"
+PAIRS_OF_PEOPLE = Rule("flat", "any two annotators, each with the shares of their own labels", shares=True)
 COEFFICIENTS: Mapping[str, Rule] = {
-    "spa_kappa": Rule("scheme", _between_items),
-    "krippendorff_alpha": Rule("annotations", _without_replacement),
-    "fleiss_kappa": Rule("flat", _class_shares, shares=True),
-    "gwet_ac1": Rule("flat", _gwet, shares=True, rare_labels_decide=False),
-    "brennan_prediger": Rule("flat", _uniform, rare_labels_decide=False),
+    "spa_kappa": Rule("scheme", BETWEEN_ITEMS),
+    "krippendorff_alpha": Rule("annotations", ANY_TWO),
+    "fleiss_kappa": Rule("flat", CLASS_SHARES, shares=True),
+    "gwet_ac1": Rule("flat", HARD_ITEMS, shares=True, rare_labels_decide=False),
+    "brennan_prediger": Rule("flat", UNIFORM, rare_labels_decide=False),
 }
 
 
@@ -194,26 +137,73 @@ def chance(
         "annotations": {n: Fraction(n) for n in sizes},
         "scheme": by_n,
     }
-    coefficients = {}
+    pairable, coefficients = counts.pairable(), {}
+    units_of = {shares: jackknife.items(counts, shares=shares) for shares in (False, True)}
     for name, rule in COEFFICIENTS.items():
-        used = counts if rule.shares else counts.pairable()
-        coefficient = _Coefficient(rule, used, weights[rule.weights], level)
+        used, units, k = counts if rule.shares else pairable, units_of[rule.shares], weights[rule.weights]
+        by_chance = agreement_by_chance(rule, used, units)
+        totals = used.per_label(entries(used, shares=rule.shares))
+        found = _Coefficient.of(rule, used, pairable, k, level, float(by_chance[0]), totals / total(totals))
+        variance = jackknife.variance(_kappas(Sizes.of(used).without(units, k), by_chance[1:]), units.times)
+        told: tuple[Others, Without] | str
+        if isinstance(others, InTally) and rule.shares and (len(counts.labels) > TWO or others.teams is not None):
+            told = Message(NO_OTHER_LABELS)
+        elif isinstance(others, str):
+            told = others
+        else:
+            told = others, others.figure(partial(_without, rule, k), shares=rule.shares)
         name_of_weights = scheme if rule.weights == "scheme" else rule.weights
-        coefficients[name] = coefficient.corrected(name_of_weights, others, interval_for)
-    if isinstance(people, Others) and people.codes.unknown:
+        coefficients[name] = found.corrected(name_of_weights, variance, told, interval_for)
+    if isinstance(people, InTally):
+        people = Message(NO_PEOPLE)
+    elif isinstance(people, Others) and people.unknown:
         people = str(people.why_not)
     elif isinstance(people, Others) and len(people.codes.labels) * len(people.codes.item) > MOST_CELLS:
         people = MANY_LABELS
     if isinstance(people, str):
         coefficients[CONGER] = _undefined(people, level, "flat")
     else:
-        conger = _Conger(PAIRS_OF_PEOPLE, counts, weights["flat"], level, people)
-        coefficients[CONGER] = conger.corrected("flat", others, interval_for)
+        k, own = weights["flat"], _LabelsOfEach.of(people)
+        found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, k, level, own.together(), own.mean(counts.labels))
+        variance = jackknife.variance(*own.without(people, k)("items"))
+        told = others if isinstance(others, str) else (others, own.without(others, k))
+        coefficients[CONGER] = found.corrected("flat", variance, told, interval_for)
     return coefficients
 
 
 def _undefined(reason: str, level: float, weights: str) -> Corrected:
     return Corrected(None, None, None, None, level, weights, undefined=reason)
+
+
+def agreement_by_chance(rule: Rule, votes: LabelCounts, units: Units) -> Floats:
+    """P_e of everything, followed by that without each unit."""
+    blindly = 1 / len(votes.labels) if votes.similarity is None else float(votes.similarity.mean())
+    if rule.expected == UNIFORM:
+        return np.full(len(units.times) + 1, blindly)
+    lost = units.lost(shares=rule.shares)
+    if rule.expected == HARD_ITEMS:
+        votes, lost = replace(votes, similarity=None), replace(lost, similarity=None)
+    totals = votes.per_label(entries(votes, shares=rule.shares))
+    around = votes.across(totals)
+    less = lost.per_group(2 * around[lost.label] * lost.count) - lost.squares
+    same = total(totals * around) - np.concatenate([[0.0], less])  # Σ_c Σ_k s(c, k) T_c T_k
+    pairable, n, n_left = votes.pairable(), units.n.astype(np.float64), units.n_left.astype(np.float64)
+
+    def left(whole: Floats, before: Floats, after: Floats) -> Floats:
+        """Σ of a value of the pairable items, given those of the items that a unit changes."""
+        return total(pairable.items * whole) - np.concatenate([[0.0], units.loses(before, after)])
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if rule.shares:
+            gone = sums(units.unit, units.items * (units.n_left == 0), len(units.times))  # items with nothing left
+            same = same / (total(votes.items) - np.concatenate([[0.0], gone])) ** 2
+            classes = len(votes.labels)
+            return same if rule.expected == CLASS_SHARES else (1 - same) * blindly * classes / (classes - 1)
+        annotations = left(pairable.n, n, n_left)
+        if rule.expected == ANY_TWO:
+            return np.asarray((same - annotations) / (annotations * (annotations - 1)))
+        within = left(pairable.agreeing_pairs + pairable.n, units.agreeing + n, units.agreeing_left + n_left)
+        return np.asarray((same - within) / (annotations**2 - left(pairable.n**2, n**2, n_left**2)))
 
 
 def alpha_without(votes: LabelCounts, units: Units) -> Floats:
@@ -223,9 +213,11 @@ def alpha_without(votes: LabelCounts, units: Units) -> Floats:
 
 
 def _without(rule: Rule, by_n: ByN, votes: LabelCounts, units: Units) -> Floats:
+    return _kappas(Sizes.of(votes).without(units, by_n), agreement_by_chance(rule, votes, units)[1:])
+
+
+def _kappas(observed: Floats, expected: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed = Sizes.of(votes).without(units, by_n)
-        expected = rule.expected(Left(votes, units, rule.shares))[1:]
         return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
 
 
@@ -236,92 +228,85 @@ class _Coefficient:
     rule: Rule
     votes: LabelCounts
     """By cluster, unless items are independent."""
-    by_n: ByN
+    pairable: LabelCounts
     level: float
+    weights: Floats
+    """Of an item, per group; 0 for a single annotation."""
+    observed: float
+    """Weighted mean agreement of all items."""
+    expected: float
+    """Agreement by chance of all items."""
+    shares: Floats
+    """Class shares, as used in the expected agreement."""
+    informing: Floats
+    """How much an item of each group tells: its weight and, where rare labels decide, times how likely its labels
+    disagree by chance.
+    """
 
-    @cached_property
-    def weights(self) -> Floats:
-        """The weight of an item, per group; 0 for a single annotation."""
-        return relative_weights(self.by_n, self.votes.n.astype(np.int64))
+    @classmethod
+    def of(
+        cls,
+        rule: Rule,
+        votes: LabelCounts,
+        pairable: LabelCounts,
+        by_n: ByN,
+        level: float,
+        expected: float,
+        shares: Floats,
+    ) -> Self:
+        """From the weights and what would agree by chance."""
+        weights = informing = relative_weights(by_n, votes.n.astype(np.int64))
+        observed = total(votes.items * weights * votes.agreement) / total(votes.items * weights)
+        if rule.rare_labels_decide:
+            differ = (1 - votes.across(shares))[votes.label]
+            informing = weights * votes.per_group(votes.count / votes.n[votes.group] * differ)
+        return cls(rule, votes, pairable, level, weights, observed, expected, shares, informing)
 
-    @cached_property
-    def observed(self) -> float:
-        """Weighted mean agreement of all items."""
-        return total(self.votes.items * self.weights * self.votes.agreement) / total(self.votes.items * self.weights)
+    def corrected(
+        self, weights: str, variance: float | None, told: tuple[Others, Without] | str, interval_for: str
+    ) -> Corrected:
+        """The value with its intervals, or the reason there is none, from its variance over items or clusters.
 
-    @cached_property
-    def units(self) -> Units:
-        """Items or clusters."""
-        return jackknife.items(self.votes, shares=self.rule.shares)
-
-    @cached_property
-    def expected(self) -> float:
-        """Agreement by chance of all items."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(self.rule.expected(Left(self.votes, self.units, self.rule.shares))[0])
-
-    @cached_property
-    def shares(self) -> Floats:
-        """Class shares, as used in the expected agreement."""
-        totals = self.votes.per_label(entries(self.votes, shares=self.rule.shares))
-        return np.asarray(totals / total(totals))
-
-    def without(self, votes: LabelCounts, units: Units) -> Floats:
-        """The coefficient without each unit."""
-        return _without(self.rule, self.by_n, votes, units)
-
-    def corrected(self, weights: str, others: Others | str, interval_for: str) -> Corrected:
-        """The value with its intervals, or the reason there is none."""
+        ``told`` are the annotators with the coefficient without each of them, or why they tell nothing about others.
+        """
         if not self.expected <= CERTAIN:  # also if it is not a number
-            labels = self.votes.label[self.votes.n[self.votes.group] > 1]
+            labels = self.pairable.label
             return _undefined(ONE_CLASS if (labels == labels[:1]).all() else ONE_ITEM, self.level, weights)
         value = (self.observed - self.expected) / (1 - self.expected)
         plain = Corrected(value, None, None, None, self.level, weights, observed=self.observed, expected=self.expected)
-        if self._pairable < 2:
+        if total(self.pairable.items) < 2:
             return replace(plain, undefined=ONE_ITEM)
         if self.votes.units < 2:
             return replace(plain, undefined=ONE_CLUSTER)
-        if self.variance is None:
+        if variance is None and self.rule is PAIRS_OF_PEOPLE:
             return replace(plain, undefined=ONE_ITEM_NEEDED)
-        items = self._interval(value, self.variance, self.variance, self._informative)
-        wider = Interval(None, None, None, others if isinstance(others, str) else ONE_NEEDED)
-        spread = self.spread(others, self.variance) if isinstance(others, Others) else None
-        if spread is not None:
-            wider = self._interval(value, spread.variance, self.variance, spread.equal_items, spread.equal_annotators)
-            wider = wider.at_least(items)
-        return leading(plain, {ITEMS: items, ANNOTATORS: wider}, interval_for)
+        if variance is None:  # without one of the items a single label is left
+            variance = self._linearised_variance()
+        size = self._informative(self.votes)
+        by_squares = self.rule.rare_labels_decide and self.votes.similarity is not None  # fewer degrees for Fisher's z
+        freedom = item_freedom(self.votes, self.informing**2 if by_squares else self.informing)
+        made = partial(self._interval, value, variance)
+        if isinstance(told, str):
+            intervals = {ITEMS: made(variance, size, freedom), ANNOTATORS: Interval(None, None, None, told)}
+        else:
+            others, without = told
+            met = others.between_pairs(self.observed) / (1 - self.expected) ** 2
+            intervals = others.intervals(without, variance, size, freedom, made, met)
+        return leading(plain, intervals, interval_for)
 
-    @cached_property
-    def variance(self) -> float | None:
-        """Over items or clusters; where without one of them a single label is left, that of the linearised ratio."""
-        found = self.units.variance(self.without(self.votes, self.units))
-        return self._linearised_variance() if found is None else found
+    def _informative(self, votes: LabelCounts) -> float:
+        """How many alike items, or clusters, of two annotations would be as informative.
 
-    def spread(self, others: Others, items: float) -> Spread | None:
-        """The variances for other annotators; None if somebody is needed."""
-        room, shares = 1 - self.expected, self.rule.shares
-        return others.spread(self.without, items, self._informative, self.observed, room=room, shares=shares)
-
-    @cached_property
-    def _pairable(self) -> float:
-        return total(self.votes.items[self.votes.n > 1])
-
-    @cached_property
-    def _informative(self) -> float:
-        """How many alike items would be as informative: with rare labels, only few items are informative at all.
-
-        An item's information is its weight times the probability that its labels disagree by chance.
+        With rare labels only few items are informative at all.
         """
-        votes = self.votes
         if not self.rule.rare_labels_decide:
             return effective_items(votes, self.weights)
-        differ = (1 - votes.across(self.shares))[votes.label]
-        informing = votes.per_unit(self.weights * votes.per_group(votes.count / votes.n[votes.group] * differ))
-        second, fourth = (total(votes.unit_sizes * informing**power) for power in (2, 4))
-        return second**2 / fourth
+        squares = self.informing**2
+        spread = squares * np.sqrt(usual_variance(votes.n, self.observed))
+        return total(votes.items * squares) ** 2 / total(votes.unit_sizes * votes.per_unit(spread) ** 2)
 
-    def _interval(self, value: float, variance: float, over_items: float, size: float, people: float = inf) -> Interval:
-        """The interval for a variance on so many informative items and people; ``over_items`` is that of items alone.
+    def _interval(self, value: float, over_items: float, variance: float, size: float, freedom: float) -> Interval:
+        """The interval for a variance on so many informative items; ``over_items`` is that of items alone.
 
         Beyond chance the few items with rare labels decide. Where agreement by chance does not follow the labels, the
         interval is that of the observed agreement.
@@ -330,31 +315,27 @@ class _Coefficient:
         if not self.rule.rare_labels_decide:
             alone = sqrt(over_items) * room
             added = steadied(self.observed, alone, self.votes, self.weights) ** 2 - alone**2
-            error, freedom = sqrt(variance * room**2 + added), min(size, people) - 1
+            error = sqrt(variance * room**2 + added)
             low, high = wilson(self.observed, error, size, self.level, freedom)
             return Interval(stderr, (low - self.expected) / room, (high - self.expected) / room)
         if self.votes.similarity is not None and value < 1:
-            if self._pairable < FEW_ITEMS:
+            if total(self.pairable.items) < FEW_ITEMS:
                 return Interval(stderr, None, None, FEW_FOR_METRIC)
-            point, error, freedom = np.array([[value], [stderr], [min(size, people) - 1]])
-            return Interval(stderr, *_ends(fisher_limits(point, error, freedom, self.level)))
+            point, error, free = np.array([[value], [stderr], [freedom]])
+            low, high = (float(end[0]) for end in fisher_limits(point, error, free, self.level))
+            return Interval(stderr, None, None, ALL_ALIKE) if np.isnan(low) else Interval(stderr, low, high)
         most = min(1.0, 2 * (1 - float(self.shares.max())))  # two annotations of an item cannot differ more often
-        point, error, span, differ, number, freedom = np.array(
-            [[value], [stderr], [room], [most], [size], [min(size, people - 1)]]
-        )
-        low, high = _ends(kappa_limits(point, error, span, differ, number, self.level, freedom))
-        if value <= 0 or not self._agree_on_a_rare_label:
-            annotations = self.votes.pairable().per_label(self.votes.pairable().count)
+        alike = self._informative(replace(self.votes, cluster=None))
+        point, error, span, differ, number = np.array([[value], [stderr], [room], [most], [alike]])
+        free, units = np.array([[freedom], [size]])
+        limits = kappa_limits(point, error, span, differ, number, self.level, free, units)
+        low, high = (float(end[0]) for end in limits)
+        annotations = self.pairable.per_label(self.pairable.count)
+        is_rare = self.pairable.label != int(annotations.argmax())
+        if not (self.pairable.agreeing[is_rare] > 0).any():  # no evidence against chance
             rare = float(below_chance(total(annotations) - float(annotations.max()), total(annotations)))
             low = min(low, max(rare, -self.expected / room))  # nobody can agree less than never
         return Interval(stderr, low, high)
-
-    @cached_property
-    def _agree_on_a_rare_label(self) -> bool:
-        """Whether two annotations of an item agree on any label but the commonest: the evidence against chance."""
-        votes = self.votes.pairable()
-        rare = votes.label != int(votes.per_label(votes.count).argmax())
-        return bool((votes.agreeing[rare] > 0).any())
 
     def _linearised_variance(self) -> float:
         """Of the ratio, for when the jackknife leaves only one class."""
@@ -369,118 +350,97 @@ class _Coefficient:
 
 
 @dataclass(frozen=True)
-class _Conger(_Coefficient):
-    """Conger's kappa: by chance, two annotators agree as often as their own labels do.
+class _LabelsOfEach:
+    """How each annotator labels, for Conger's kappa: by chance, two annotators agree as often as their own labels do.
 
     All pairs of annotators count alike, also those who never met, and every annotation tells how its annotator labels:
     for incomplete data this is Gwet's generalisation. With two annotators it is Cohen's kappa.
     """
 
-    people: Others
+    codes: Codes
+    similarity: Floats | None
+    given: Floats
+    """How often each annotator gave each label: annotators × labels."""
+    own: Floats
+    """The shares of an annotator's labels."""
 
-    @cached_property
-    def given(self) -> Floats:
-        """How often each annotator gave each label: annotators × labels."""
-        codes, size = self.people.codes, len(self.people.codes.labels)
+    @classmethod
+    def of(cls, people: Others) -> Self:
+        """From the annotations of known annotators."""
+        codes, size = people.codes, len(people.codes.labels)
         place = codes.annotator.astype(np.int64) * size + codes.label
-        return sums(place, np.ones(len(place)), len(codes.annotators) * size).reshape(-1, size)
+        given = sums(place, np.ones(len(place)), len(codes.annotators) * size).reshape(-1, size)
+        return cls(codes, people.votes.similarity, given, _shares_of(given))
 
-    @cached_property
-    def own(self) -> Floats:
-        """The shares of an annotator's labels."""
-        return _shares_of(self.given)
-
-    @cached_property
-    def shares(self) -> Floats:
-        """Their mean, for the labels of the votes."""
-        place = {label: number for number, label in enumerate(self.people.codes.labels)}
+    def mean(self, labels: Sequence[str]) -> Floats:
+        """The mean shares of these labels."""
+        place = {label: number for number, label in enumerate(self.codes.labels)}
         mean = self.own.sum(axis=0) / (self.given.sum(axis=1) > 0).sum()
-        return np.array([mean[place[label]] if label in place else 0.0 for label in self.votes.labels])
+        return np.array([mean[place[label]] if label in place else 0.0 for label in labels])
 
-    @cached_property
-    def expected(self) -> float:
-        """The mean over all pairs of annotators."""
+    def together(self) -> float:
+        """Agreement by chance, the mean over all pairs of annotators."""
         nobody = np.zeros(0, dtype=np.int64)
-        return float(self._by_chance(nobody, nobody, 1)[0])
+        return float(self.by_chance(nobody, nobody, 1)[0])
 
-    @cached_property
-    def variance(self) -> float | None:
-        """Over items or clusters, None if one of them is needed."""
-        clusters = self.people.cluster
-        return self._over(replace(self.people.votes, cluster=clusters))
-
-    def spread(self, others: Others, items: float) -> Spread | None:
+    def without(self, others: Others, by_n: ByN) -> Without:
         """As for the other coefficients, but what is left out also changes how each annotator labels."""
-        codes, votes, by_n = others.codes, others.votes, self.by_n
-        sizes = Sizes.of(votes)
-        every = np.arange(len(codes.item))
-        agreeing = sizes.without(others.people(), by_n)
-        people = self._kappa(agreeing, self._by_chance(every, codes.annotator.astype(np.int64), len(codes.annotators)))
-        people = people[self.given.sum(axis=1) > 0]
-        if not np.isfinite(people).all():
-            return None
-        first, kind = numbered(codes.annotator.astype(np.int64), codes.label.astype(np.int64))
-        by_chance = self._by_chance(first, np.arange(len(first)), len(first))[kind]
-        agreeing = sizes.without(jackknife.annotations(votes), by_n)[entry_of_each(votes)]
-        single = self._kappa(agreeing, by_chance)
-        between = 0.0 if others.teams is None else self._over(replace(votes, cluster=others.teams)) or 0.0
-        met = others.meetings.variance(self.observed) / (1 - self.expected) ** 2 if others.meetings else 0.0
-        noise = total(deviations(single)[1] ** 2) if np.isfinite(single).all() else 0.0
-        equal = min(self._informative, others.equal_teams)
-        people_differ = total(deviations(people)[1] ** 2)
-        return Spread(items, people_differ, noise, met, between, equal, effective_number(others.shared))
+        codes, who = others.codes, others.codes.annotator.astype(np.int64)
 
-    def _over(self, votes: LabelCounts) -> float | None:
-        """The variance over items or clusters of items, given the votes of single items."""
-        units = jackknife.items(votes, shares=True)
-        unit = votes.unit_of[self.people.codes.item]
-        by_chance = self._by_chance(np.arange(len(unit)), unit, len(units.times))
-        return units.variance(self._kappa(Sizes.of(votes).without(units, self.by_n), by_chance))
+        def without(kind: Kind) -> tuple[Floats, Floats]:
+            if kind == "annotations":
+                votes = others.votes
+                first, alike = numbered(who, codes.label.astype(np.int64))
+                expected = self.by_chance(first, np.arange(len(first)), len(first))[alike]
+                observed = Sizes.of(votes).without(jackknife.annotations(votes), by_n)[entry_of_each(votes)]
+                return _kappas(observed, expected), np.ones(len(who))
+            votes, units = others.left_out(kind, shares=True)
+            unit, times = votes.unit_of[codes.item], units.times
+            if kind == "people":
+                unit, times = who, 1.0 * (self.given.sum(axis=1) > 0)
+            expected = self.by_chance(np.arange(len(unit)), unit, len(units.times))
+            return _kappas(Sizes.of(votes).without(units, by_n), expected), times
 
-    def _kappa(self, observed: Floats, expected: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
+        return without
 
-    def _by_chance(self, rows: Ints, unit: Ints, size: int) -> Floats:
-        """Agreement by chance without each unit; its annotations are those of ``rows``."""
-        width = len(self.people.codes.labels)
+    def by_chance(self, rows: Ints, unit: Ints, size: int) -> Floats:
+        """Agreement by chance without each of ``size`` units; the annotations of a ``unit`` are those of ``rows``.
+
+        It is (Σ_g p_g)² less Σ_g p_g², over the ordered pairs of annotators; a bounded number of units at a time.
+        """
+        codes, width, similarity = self.codes, len(self.codes.labels), self.similarity
+
+        def squares(shares: Floats) -> Floats:
+            """Σ_c Σ_k s(c, k) p_c p_k of each row."""
+            return np.asarray(((shares if similarity is None else shares @ similarity) * shares).sum(axis=1))
+
+        whole, people, alone = self.own.sum(axis=0), (self.given.sum(axis=1) > 0).sum(), squares(self.own)
         values, step = [], max(1, CELLS_AT_ONCE // max(1, width * (1 + len(rows) // size)))
         order = np.argsort(unit, kind="stable")
         starts = np.searchsorted(unit[order], np.arange(0, size + step, step))
         for place, (start, end) in enumerate(pairwise(starts)):
-            some = order[start:end]
-            values.append(self._pairs(rows[some], unit[some] - place * step, min(step, size - place * step)))
+            row, out, units = (
+                rows[order[start:end]],
+                unit[order[start:end]] - place * step,
+                min(step, size - place * step),
+            )
+            who = codes.annotator[row].astype(np.int64)
+            first, visit = numbered(out, who)
+            out, who = out[first], who[first]
+            lost = sums(visit * width + codes.label[row], np.ones(len(row)), len(first) * width).reshape(-1, width)
+            after = _shares_of(self.given[who] - lost)
+            totals = np.tile(whole, (units, 1))
+            if len(out):
+                runs = run_starts(out)
+                totals[out[runs]] += np.add.reduceat(after - self.own[who], runs)
+            own = alone.sum() + sums(out, squares(after) - alone[who], units)
+            left = people - sums(out, 1.0 * (after.sum(axis=1) == 0), units)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values.append((squares(totals) - own) / (left * (left - 1)))
         return np.concatenate(values)
-
-    def _pairs(self, rows: Ints, unit: Ints, size: int) -> Floats:
-        """The same for a block of units: (Σ_g p_g)² less Σ_g p_g², over the ordered pairs of annotators."""
-        codes, width = self.people.codes, len(self.people.codes.labels)
-        who = codes.annotator[rows].astype(np.int64)
-        first, visit = numbered(unit, who)
-        unit, who = unit[first], who[first]
-        lost = sums(visit * width + codes.label[rows], np.ones(len(rows)), len(first) * width).reshape(-1, width)
-        after = _shares_of(self.given[who] - lost)
-        totals = np.tile(self.own.sum(axis=0), (size, 1))
-        whole = run_starts(unit)
-        if len(unit):
-            totals[unit[whole]] += np.add.reduceat(after - self.own[who], whole)
-        squares = self._squares(self.own)
-        own = squares.sum() + sums(unit, self._squares(after) - squares[who], size)
-        people = (self.given.sum(axis=1) > 0).sum() - sums(unit, 1.0 * (after.sum(axis=1) == 0), size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((self._squares(totals) - own) / (people * (people - 1)))
-
-    def _squares(self, shares: Floats) -> Floats:
-        """Σ_c Σ_k s(c, k) p_c p_k of each row."""
-        similarity = self.people.votes.similarity
-        return np.asarray(((shares if similarity is None else shares @ similarity) * shares).sum(axis=1))
 
 
 def _shares_of(given: Floats) -> Floats:
     """Rows that add up to 1; a row of nothing stays 0."""
     sizes = given.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(given, sizes, out=np.zeros_like(given), where=sizes > 0))
-
-
-def _ends(limits: tuple[Floats, Floats]) -> tuple[float, float]:
-    return float(limits[0][0]), float(limits[1][0])

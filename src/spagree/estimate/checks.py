@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from spagree.estimate.breakdown_values import Absent, Breakdowns
-from spagree.estimate.cautions import LOW_COVERAGE, outermost
+from spagree.counts.fetch import NO_ANNOTATORS
+from spagree.errors import Absent
+from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE, PRECISE, SCALE, Step
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.findings import Findings
-from spagree.estimate.overlap import Overlap
-from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, Estimate, half_interval
+from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
+from spagree.estimate.warnings import LOW_COVERAGE, outermost
+from spagree.messages import Message
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"
@@ -18,11 +21,12 @@ LOOK: State = "look"
 PROBLEM: State = "problem"
 CANNOT_TELL: State = "cannot_tell"
 
-PRECISE, ROUGH = 0.05, 0.1  # half-widths of the interval
+ROUGH = 0.1  # half of the interval
 DOUBTFUL = 0.05  # p of the assumption test below which it is worth a look
 MUCH_LEFT_OUT = 0.1
 MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
-LOW_KAPPA = 0.41  # where Landis and Koch's "moderate" begins: a convention, not a law
+MUCH_BLIND = 0.25  # of the annotations, by people who give one label to everything
+LOW_KAPPA = 0.41  # below it, more data that reach down to 0 would not tell a different story
 Z_80 = 0.84  # normal quantile for a power of 80%
 
 
@@ -48,11 +52,18 @@ def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
     """
     findings = breakdowns.findings
     of_findings = [check(findings) for check in (coverage, assumption, weights, beyond_chance)]
-    return (precision(breakdowns), *of_findings, overlap(breakdowns), left_out(findings))
+    of_steps: tuple[Check, ...] = ()
+    if not isinstance(breakdowns.steps, Absent):
+        found = {step.code: step for step in breakdowns.steps}
+        of_steps = (people(found, findings), labels(found))
+    return (precision(breakdowns), *of_findings, overlap(breakdowns), *of_steps, left_out(findings))
 
 
 def precision(breakdowns: Breakdowns) -> Check:
-    """How well the number is known, for these annotators and for others like them, and on whom it depends."""
+    """How well the number is known, for these annotators and for others like them, and on whom it depends.
+
+    A wide interval for other annotators is an honest answer, worth a look; one for these says that items are missing.
+    """
     findings, people = breakdowns.findings, breakdowns.concentration
     half = half_interval(findings.spa)
     these, others = (half_interval(findings.spa.intervals.get(name)) for name in (ITEMS, ANNOTATORS))
@@ -66,15 +77,9 @@ def precision(breakdowns: Breakdowns) -> Check:
         "half": None if isinstance(people, Absent) else people.half,
         "half_share": None if isinstance(people, Absent) else people.share_of_half,
     }
-    if half is None:
+    if half is None or (these or 0.0) > ROUGH:
         return Check("precision", PROBLEM, figures)
-    return Check("precision", FINE if half <= PRECISE else LOOK if half <= ROUGH else PROBLEM, figures)
-
-
-def annotators_decide(spa: Estimate) -> bool:
-    """Whether most of what is unknown about other annotators is how annotators differ: more items would help little."""
-    items, others = (half_interval(spa.intervals.get(name)) for name in (ITEMS, ANNOTATORS))
-    return items is not None and others is not None and items**2 < others**2 / 2
+    return Check("precision", FINE if half <= PRECISE else LOOK, figures)
 
 
 def coverage(findings: Findings) -> Check:
@@ -155,7 +160,30 @@ def beyond_chance(findings: Findings) -> Check:
         return Check("beyond_chance", CANNOT_TELL, figures)
     if kappa.low <= 0:
         return Check("beyond_chance", PROBLEM if kappa.high < LOW_KAPPA else CANNOT_TELL, figures)
-    return Check("beyond_chance", LOOK if kappa.high < LOW_KAPPA else FINE, figures)
+    return Check("beyond_chance", FINE, figures)
+
+
+def people(found: Mapping[str, Step], findings: Findings) -> Check:
+    """Whether the number depends on a few: who give one label to everything, copy, or stand out; see the steps."""
+    apart, blind, copies = (found.get(code) for code in (PEOPLE, ONE_LABEL, COPIES))
+    if findings.data.annotators is None:
+        return Check("annotators", CANNOT_TELL, reason=Message(NO_ANNOTATORS))
+    made = 0.0 if blind is None else blind.figures["made"]
+    figures: dict[str, float | int | None] = {
+        "stand_out": 0 if apart is None else len(apart.names),
+        "one_label": 0 if blind is None else len(blind.names),
+        "made_by_one_label": made,
+        "copies": 0 if copies is None else len(copies.names),
+    }
+    state = PROBLEM if made >= MUCH_BLIND else LOOK if apart or blind or copies else FINE
+    return Check("annotators", state, figures)
+
+
+def labels(found: Mapping[str, Step]) -> Check:
+    """Whether labels that are compared as names behave like a scale."""
+    if SCALE not in found:
+        return Check("labels", FINE, {"neighbours": None})
+    return Check("labels", LOOK, {"neighbours": found[SCALE].figures["share"]})
 
 
 def left_out(findings: Findings) -> Check:
@@ -183,13 +211,11 @@ def overlap(breakdowns: Breakdowns) -> Check:
         "alone_share": share,
         "unknown": connections.unknown,
     }
-    return Check("overlap", _connected(connections, share), figures)
-
-
-def _connected(connections: Overlap, alone: float) -> State:
-    """Unknown annotators may connect the teams, so with any of them nothing is certain."""
+    state = FINE
     if not connections.teams:
-        return CANNOT_TELL
-    if len(connections.teams) > 1 and not connections.unknown:
-        return PROBLEM
-    return LOOK if connections.thin_bridges or connections.unknown or alone > MUCH_ALONE else FINE
+        state = CANNOT_TELL
+    elif len(connections.teams) > 1 and not connections.unknown:  # who may connect the teams
+        state = PROBLEM
+    elif connections.thin_bridges or connections.unknown or share > MUCH_ALONE:
+        state = LOOK
+    return Check("overlap", state, figures)

@@ -13,79 +13,131 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
-from math import isfinite, sqrt
+from math import isfinite, prod, sqrt
 from statistics import NormalDist
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from spagree.counts.tally import Tally
+from spagree.codes import Codes, Floats, Ints, sums
+from spagree.counts.tally import NO_VALUE, Grouped, Tally
 from spagree.errors import UsageError
 from spagree.estimate import jackknife
-from spagree.estimate.chance import Corrected, alpha_without
-from spagree.estimate.intervals import deviations
-from spagree.estimate.item_groups import total
+from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, alpha_without
+from spagree.estimate.findings import Findings, find
+from spagree.estimate.item_groups import Clustered, cluster_numbers, total
 from spagree.estimate.jackknife import Sizes, Units, entry_of_each
-from spagree.estimate.label_counts import LabelCounts
-from spagree.estimate.others import Others, Values
-from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, POPULATIONS, Estimate, Interval, leading, undefined
+from spagree.estimate.label_counts import LabelCounts, scale_of, similar_votes, votes
+from spagree.estimate.others import InTally, Others
+from spagree.estimate.similarity import Metric
+from spagree.estimate.uncertainty import (
+    ANNOTATORS,
+    AUTO,
+    ITEMS,
+    POPULATIONS,
+    Estimate,
+    Interval,
+    deviations,
+    leading,
+    undefined,
+    wilson,
+)
 from spagree.estimate.weights import ByN, weigh, weigh_at
-from spagree.grouping import Floats, Ints, sums
+from spagree.messages import opt
 from spagree.options import CustomWeights
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Verdict = Literal["agrees_more", "agrees_less", "label_mix", "the_same", "cannot_tell"]
-Kind = Literal["items", "people", "annotations"]
-Figure = Literal["spa", "alpha"]
+Moved = Literal["items", "people", "annotations"]
+SPA, ALPHA = "spa", "krippendorff_alpha"
+
+
+class Moving(Protocol):
+    """The items of a side and, if they are known, its annotators, by numbers that mean the same on both sides."""
+
+    @property
+    def units(self) -> Mapping[Moved, Ints]:
+        """The numbers of what can be left out, each kind in the order of its jackknife."""
+
+    @property
+    def pairable(self) -> tuple[Ints, Floats] | None:
+        """The number of each pairable item, or of alike ones and how many there are; None if items are unknown."""
+
+    def moves(self, kind: Moved, figure: str) -> tuple[Ints, Floats]:
+        """How far a figure moves without each item or cluster, annotator or annotation: their numbers, and how far."""
+
+    def content(self) -> NDArray[Any] | None:
+        """What was annotated, in order: equal on sides that hold the same; None if items are unknown."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """The items of a side and, if they are known, its annotators, by numbers that mean the same on both sides.
+    """The same of labels.
 
-    Rows of ``votes`` are single items, or alike ones; ``row`` is the number of each, and clusters have their own.
-    ``item`` and ``person`` are the numbers of the items and annotators of ``others``, by their codes.
+    Rows of ``votes`` are single items, or alike ones; ``row`` is the number of each, and clusters have their own. A
+    tally has annotators but no items: ``row`` is None. ``item`` and ``person`` are the numbers of the items and
+    annotators of ``others``, by their codes.
     """
 
     votes: LabelCounts
-    row: Ints
+    row: Ints | None
     by_n: ByN
     others: Others | None = None
     item: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     person: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @cached_property
-    def units(self) -> Mapping[Kind, Ints]:
+    def units(self) -> Mapping[Moved, Ints]:
         """The numbers of what can be left out, each kind in the order of its jackknife."""
-        kept = self.votes.n > 1
-        row, cluster = self.row[kept], self.votes.cluster
-        if cluster is not None:
-            row = np.concatenate([row[cluster[kept] < 0], -1 - np.unique(cluster[kept & (cluster >= 0)])])
-        if self.others is None:
-            return {"items": row}
-        codes = self.others.codes
-        single = self.item[codes.item] * 2**31 + self.person[codes.annotator]
-        return {"items": row, "people": self.person[self.others.shared > 0], "annotations": single}
+        units: dict[Moved, Ints] = {}
+        if self.row is not None:
+            kept, cluster = self.votes.n > 1, self.votes.cluster
+            units["items"] = row = self.row[kept]
+            if cluster is not None:
+                apart = -1 - np.unique(cluster[kept & (cluster >= 0)])
+                units["items"] = np.concatenate([row[cluster[kept] < 0], apart])
+        if self.others is not None:
+            units["people"] = self.person[self.others.shared > 0]
+        if self.others is not None and not isinstance(self.others, InTally):
+            codes = self.others.codes
+            units["annotations"] = self.item[codes.item] * 2**31 + self.person[codes.annotator]
+        return units
 
-    def moves(self, kind: Kind, values: Values) -> tuple[Ints, Floats]:
+    @property
+    def pairable(self) -> tuple[Ints, Floats] | None:
+        """The number of each row with pairs, and how many items it stands for."""
+        kept = self.votes.n > 1
+        return None if self.row is None else (self.row[kept], self.votes.items[kept])
+
+    def moves(self, kind: Moved, figure: str) -> tuple[Ints, Floats]:
         """How far a figure moves without each item or cluster, annotator or annotation: their numbers, and how far."""
-        unit = self.units[kind]
+
+        def spa_without(votes: LabelCounts, units: Units) -> Floats:
+            sizes = Sizes.of(votes) if self.others is None or kind == "items" else self.others.sizes
+            return sizes.without(units, self.by_n)
+
+        unit, values = self.units[kind], alpha_without if figure == ALPHA else spa_without
         if kind == "items" or self.others is None:
             units = jackknife.items(self.votes)
             return unit, deviations(values(self.votes, units), units.times)[1] * np.sqrt(units.times)
         votes = self.others.votes
         if kind == "people":
-            without = values(votes, self.others.people())
+            without = values(*self.others.left_out("people"))
             return unit, deviations(without[self.others.shared > 0])[1]
         without = values(votes, jackknife.annotations(votes))
         distinct, place = np.unique(unit, return_inverse=True)  # somebody may label an item twice
         return distinct, sums(place, deviations(without[entry_of_each(votes)])[1], len(distinct))
 
-    def content(self) -> Ints:
-        """Who gave which item which label, or how often each label was given: one row each, in order."""
+    def content(self) -> Ints | None:
+        """Who gave which item which label, or how often each label was given, in rows; None if items are unknown."""
+        if self.row is None:
+            return None
         columns = self.row[self.votes.group], self.votes.label, self.votes.count.astype(np.int64)
-        if self.others is not None:
+        if self.others is not None and not isinstance(self.others, InTally):
             codes = self.others.codes
             columns = self.item[codes.item], self.person[codes.annotator], codes.label.astype(np.int64)
         return np.unique(np.column_stack(columns), axis=0)
@@ -93,16 +145,23 @@ class Known:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the data sets to compare; ``known`` if its items are available, not only their tally."""
+    """One of the data sets to compare: its figures by name, of which the first is the one that is compared.
+
+    ``known`` is what is known of its items and annotators.
+    """
 
     name: str
-    spa: Estimate
-    alpha: Corrected
+    figures: Mapping[str, Estimate]
     tally: Tally | None = None
-    known: Known | None = None
-    _made: dict[tuple[Figure, Kind], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
+    known: Moving | None = None
+    _made: dict[tuple[str, Moved], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
 
-    def covariance(self, other: Side, figure: Figure, kind: Kind) -> float:
+    @property
+    def headline(self) -> Estimate:
+        """SPA, or agreement on whole spans."""
+        return next(iter(self.figures.values()))
+
+    def covariance(self, other: Side, figure: str, kind: Moved) -> float:
         """The covariance of a figure on both sides over the units they share; 0 if there are none, or it is unknown."""
         if not self.shared(other, kind):
             return 0.0
@@ -111,31 +170,31 @@ class Side:
         found = total(mine[here] * theirs[there])
         return found if isfinite(found) else 0.0  # a figure is undefined without one of them
 
-    def _moves(self, figure: Figure, kind: Kind) -> tuple[Ints, Floats]:
+    def _moves(self, figure: str, kind: Moved) -> tuple[Ints, Floats]:
         """Made once, for all sides it is compared with."""
         if (figure, kind) not in self._made and self.known is not None:
-            values = alpha_without if figure == "alpha" else partial(_spa_without, self.known.by_n)
-            self._made[figure, kind] = self.known.moves(kind, values)
+            self._made[figure, kind] = self.known.moves(kind, figure)
         return self._made[figure, kind]
 
-    def shared(self, other: Side, kind: Kind) -> int | None:
+    def shared(self, other: Side, kind: Moved) -> int | None:
         """How many items or clusters, annotators or annotations both have; None if that is unknown."""
         mine, theirs = (None if side.known is None else side.known.units.get(kind) for side in (self, other))
         return None if mine is None or theirs is None else int(np.isin(mine, theirs).sum())
 
     def shared_items(self, other: Side) -> int | None:
         """How many pairable items both have, whatever their clusters; None if that is unknown."""
-        if self.known is None or other.known is None:
-            return None
-        mine, theirs = (known.votes.n > 1 for known in (self.known, other.known))
-        both = mine & np.isin(self.known.row, other.known.row[theirs])
-        return round(total(self.known.votes.items[both]))
+        mine, theirs = (None if side.known is None else side.known.pairable for side in (self, other))
+        return None if mine is None or theirs is None else round(total(mine[1][np.isin(mine[0], theirs[0])]))
 
     def is_same(self, other: Side) -> bool:
         """Whether both hold the same annotations, as far as they are known."""
-        if self.tally is None or self.tally != other.tally or self.known is None or other.known is None:
-            return self.tally is not None and self.tally == other.tally and self.known is other.known
-        return np.array_equal(self.known.content(), other.known.content())
+        if self.tally != other.tally:
+            return False
+        mine, theirs = (None if side.known is None else side.known.content() for side in (self, other))
+        if mine is None or theirs is None:
+            alike = self.tally and other.tally and self.tally.people == other.tally.people
+            return mine is theirs and bool(alike)
+        return np.array_equal(mine, theirs)
 
 
 def weights_of(tally: Tally, weights: str | CustomWeights, similar: LabelCounts | None) -> ByN:
@@ -147,13 +206,9 @@ def weights_of(tally: Tally, weights: str | CustomWeights, similar: LabelCounts 
         return weigh(weights, tally, similar).by_n
 
 
-def _spa_without(by_n: ByN, votes: LabelCounts, units: Units) -> Floats:
-    return Sizes.of(votes).without(units, by_n)
-
-
-def difference(a: Side, b: Side, figure: Figure, interval_for: str = AUTO) -> Estimate:
+def difference(a: Side, b: Side, figure: str, interval_for: str = AUTO) -> Estimate:
     """How much larger a figure is on b than on a."""
-    one, other = getattr(a, figure), getattr(b, figure)
+    one, other = a.figures[figure], b.figures[figure]
     if one.value is None or other.value is None:
         reason = one.undefined if one.value is None else other.undefined
         return undefined(reason or "", one.level, one.weights)
@@ -172,10 +227,10 @@ def difference(a: Side, b: Side, figure: Figure, interval_for: str = AUTO) -> Es
     )
 
 
-def _correlation(a: Side, b: Side, figure: Figure, population: str) -> float:
+def _correlation(a: Side, b: Side, figure: str, population: str) -> float:
     """The correlation of a figure on two sides, over the items and, for other annotators, the people they share."""
     errors = [
-        {name: interval.stderr or 0.0 for name, interval in getattr(side, figure).intervals.items()} for side in (a, b)
+        {name: interval.stderr or 0.0 for name, interval in side.figures[figure].intervals.items()} for side in (a, b)
     ]
     spread = errors[0][population] * errors[1][population]
     if spread == 0:
@@ -183,7 +238,10 @@ def _correlation(a: Side, b: Side, figure: Figure, population: str) -> float:
     together = a.covariance(b, figure, "items")
     if population == ANNOTATORS and all(each[ANNOTATORS] > each[ITEMS] for each in errors):
         # otherwise people differ by no more than chance, and only items move a figure
-        together += a.covariance(b, figure, "people") - a.covariance(b, figure, "annotations")
+        people = a.covariance(b, figure, "people") - a.covariance(b, figure, "annotations")
+        if a.shared(b, "items") is None:  # then chance on items both may hold is in it: no more than people can share
+            people = min(people, sqrt(prod(each[ANNOTATORS] ** 2 - each[ITEMS] ** 2 for each in errors)))
+        together += people
     return min(max(together / spread, -1.0), 1.0)
 
 
@@ -232,12 +290,11 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sides compared: b − a."""
+    """Two sides compared: b − a of each figure."""
 
     a: Side
     b: Side
-    difference: Estimate
-    kappa_difference: Estimate
+    differences: Mapping[str, Estimate]
     shared_items: int | None
     shared_annotators: int | None
     is_same: bool = False
@@ -246,12 +303,24 @@ class Pair:
     """Adjusted for all pairs together."""
 
     @property
+    def difference(self) -> Estimate:
+        """SPA of b minus that of a, or agreement on whole spans."""
+        return next(iter(self.differences.values()))
+
+    @property
+    def kappa_difference(self) -> Estimate | None:
+        """Krippendorff's alpha of b minus that of a; None for marks."""
+        return self.differences.get(ALPHA)
+
+    @property
     def due_to_labels(self) -> float | None:
         """The part of the difference that the shares of the labels make: (1 − α)·ΔP_e; None if alpha is undefined.
 
         Agreement is 1 − (1 − P_e)(1 − α): it also rises if one label becomes commoner.
         """
-        a, b = self.a.alpha, self.b.alpha
+        a, b = (side.figures.get(ALPHA) for side in (self.a, self.b))
+        if not isinstance(a, Corrected) or not isinstance(b, Corrected):
+            return None
         if a.value is None or b.value is None or a.expected is None or b.expected is None:
             return None
         return (1 - (a.value + b.value) / 2) * (b.expected - a.expected)
@@ -266,7 +335,8 @@ class Pair:
             return "cannot_tell"
         if self.p_holm > 1 - self.difference.level:
             return "cannot_tell"
-        if labels is None or (self.kappa_difference.value or 0.0) * value <= 0 or low <= labels <= high:
+        alpha = self.kappa_difference
+        if alpha is not None and (labels is None or (alpha.value or 0.0) * value <= 0 or low <= labels <= high):
             return "label_mix"
         return "agrees_more" if value > 0 else "agrees_less"
 
@@ -284,14 +354,171 @@ class Compared:
 
 def compare_sides(sides: Sequence[Side], interval_for: str = AUTO) -> tuple[Pair, ...]:
     """All pairs of sides, the later minus the earlier; p-values hold for all pairs together."""
-    pairs = [_pair(a, b, interval_for) for a, b in combinations(sides, 2)]
+    pairs = []
+    for a, b in combinations(sides, 2):
+        gaps, is_same = {figure: difference(a, b, figure, interval_for) for figure in a.figures}, a.is_same(b)
+        if is_same:
+            none = dict.fromkeys(POPULATIONS, Interval(0.0, 0.0, 0.0))
+            gaps = {f: gap if gap.value is None else leading(gap, none, interval_for) for f, gap in gaps.items()}
+        pairs.append(Pair(a, b, gaps, a.shared_items(b), a.shared(b, "people"), is_same))
     adjusted = holm([p_of(pair.difference) for pair in pairs])
     return tuple(replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True))
 
 
-def _pair(a: Side, b: Side, interval_for: str) -> Pair:
-    gaps, is_same = [difference(a, b, "spa", interval_for), difference(a, b, "alpha", interval_for)], a.is_same(b)
-    if is_same:
-        none = dict.fromkeys(POPULATIONS, Interval(0.0, 0.0, 0.0))
-        gaps = [gap if gap.value is None else leading(gap, none, interval_for) for gap in gaps]
-    return Pair(a, b, gaps[0], gaps[1], a.shared_items(b), a.shared(b, "people"), is_same)
+MOST_GROUPS = 100
+PAIRS = "pairs per annotation"  # the weights between groups
+NO_SHARED_ITEM = "no item has annotations of both groups"
+THESE_ONLY = "between groups it is known for these annotators only"
+ONE_SHARED = "only one item has annotations of both groups, too few to show how items differ"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """How often a person in one group agrees with a person in the other, on the items both annotated."""
+
+    a: str
+    b: str
+    agreement: Estimate
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Every group with its findings; the group "" holds those without a value."""
+
+    column: str
+    of: Literal["items", "annotators"]
+    findings: Mapping[str, Any]
+    """What is found of labels, or of marks."""
+    differences: tuple[Pair, ...]
+    between: tuple[Between, ...]
+    """One entry per pair of groups of annotators; empty for groups of items."""
+
+
+def find_groups(
+    tally: Tally,
+    weights: str | CustomWeights,
+    level: float,
+    metric: Metric,
+    people: tuple[Codes, NDArray[np.object_]] | str = UNKNOWN_PEOPLE,
+    interval_for: str = AUTO,
+) -> Groups | None:
+    """The groups of a tally; None if it has none.
+
+    ``people`` are the annotations with the group of each, or why they are unknown unless the tally of a group has the
+    kinds of annotations of each annotator. Groups of annotators are compared for other annotators; groups of items,
+    which the same people annotate, for these ones unless told otherwise.
+
+    >>> from dataclasses import replace
+    >>> votes = {("", (("en", "yes", 2),)): 3, ("", (("de", "no", 1), ("de", "yes", 1))): 2}
+    >>> grouped = Grouped(None, "language", votes)
+    >>> whole = replace(Tally.from_patterns(grouped.patterns()), grouped=grouped)
+    >>> groups = find_groups(whole, "flat", 0.95, Metric("nominal"))
+    >>> {name: findings.spa.value for name, findings in groups.findings.items()}, groups.differences[0].difference.value
+    ({'de': 0.0, 'en': 1.0}, 1.0)
+    """
+    if tally.grouped is None or tally.grouped.by is None:
+        return None
+    parts, of_annotators = tally.groups(), tally.grouped.of_annotators
+    refuse_many(tally.grouped.by, len(parts))
+    metric = metric.over(scale_of(tally))
+    leads = ITEMS if interval_for == AUTO and not of_annotators else interval_for
+    shared = _Shared.of(tally, tally.grouped, metric)
+    findings: dict[str, Findings] = {}
+    sides, number = [], {who: place for place, who in enumerate(sorted(tally.annotators or ()))}
+    for name, part in parts.items():
+        similar = similar_votes(part, metric)
+        known = Known(shared.votes[name], np.arange(len(shared.items)), weights_of(part, weights, similar))
+        if not isinstance(people, str):
+            codes, chosen = people[0], people[1] == name
+            items, item = np.unique(codes.item[chosen], return_inverse=True)
+            persons, annotator = np.unique(codes.annotator[chosen], return_inverse=True)
+            labels, label = np.unique(codes.label[chosen], return_inverse=True)
+            who, what = (codes.annotators[code] for code in persons), (codes.labels[code] for code in labels)
+            columns = item.astype(np.int32), annotator.astype(np.int32), label.astype(np.int32)
+            own = Codes(*columns, tuple(who), tuple(what))
+            others = Others.of(own, similar or votes(part), similar.similarity if similar else None)
+            known = replace(known, others=others, item=items.astype(np.int64), person=persons.astype(np.int64))
+        elif part.people is not None and similar is None:
+            cells = InTally.of_tally(part, part.people, votes(part))
+            persons = np.array([number[who] for who in cells.kinds.annotators], dtype=np.int64)
+            known = replace(known, others=cells, person=persons)
+        told = known.others or (people if isinstance(people, str) else UNKNOWN_PEOPLE)
+        found = findings[name] = find(part, weights, level, metric=metric, others=told, interval_for=leads)
+        sides.append(Side(name, {SPA: found.spa, ALPHA: found.chance[ALPHA]}, part, known))
+    between = [shared.between(a, b, level, leads) for a, b in combinations(parts, 2) if of_annotators]
+    of: Literal["items", "annotators"] = "annotators" if of_annotators else "items"
+    return Groups(tally.grouped.by, of, findings, compare_sides(sides, leads), tuple(between))
+
+
+def refuse_many(column: str, groups: int) -> None:
+    """Refuse a column with more values than can be compared."""
+    if groups > MOST_GROUPS:
+        raise UsageError(
+            f"{opt.by(column)}: {groups:,} groups, more than the {MOST_GROUPS} that are compared; name a column with "
+            f"fewer values, or use it as {opt.cluster}"
+        )
+
+
+@dataclass(frozen=True)
+class _Shared(Clustered):
+    """The items of all groups in one order, which shows what two groups share."""
+
+    items: Floats
+    cluster: Ints | None
+    votes: Mapping[str, LabelCounts]
+    """The votes of each group, none on items it has not seen."""
+
+    @classmethod
+    def of(cls, tally: Tally, grouped: Grouped, metric: Metric) -> _Shared:
+        ordered = sorted(grouped.items.items())
+        scale = scale_of(tally)
+        labels = tuple(scale)
+        similarity = metric.matrix(labels, np.array([*scale.values()]))
+        place = {label: number for number, label in enumerate(labels)}
+        items = np.array([count for _, count in ordered], dtype=np.float64)
+        cluster = None if grouped.cluster is None else cluster_numbers([name for (name, _), _ in ordered], NO_VALUE)
+        entries: dict[str, list[tuple[int, int, int]]] = {group: [] for group in grouped.groups}
+        for row, ((_, given), _) in enumerate(ordered):
+            for group, label, count in given:
+                entries[group].append((row, place[label], count))
+        tables = {group: np.array(rows, dtype=np.int64).reshape(-1, 3) for group, rows in entries.items()}
+        by_group = {
+            group: LabelCounts(
+                labels, items, rows[:, 0], rows[:, 1], rows[:, 2].astype(np.float64), similarity, cluster
+            )
+            for group, rows in tables.items()
+        }
+        return cls(items, cluster, by_group)
+
+    def between(self, a: str, b: str, level: float, interval_for: str) -> Between:
+        """Σ k P over Σ k with P the share of agreeing pairs of the two groups and k = 2 n_a n_b/(n_a + n_b).
+
+        Pairs per annotation: within one group that is n − 1.
+        """
+        one, other = self.votes[a], self.votes[b]
+        both = (one.n > 0) & (other.n > 0)
+        size = int(self.items[both].sum())
+        if not size:
+            return Between(a, b, undefined(NO_SHARED_ITEM, level, PAIRS), 0)
+        pairs = np.where(both, one.n * other.n, 1.0)
+        width = len(one.labels)
+        keys = np.concatenate([one.group * width + one.label, other.group * width + other.label])
+        distinct, place = np.unique(keys, return_inverse=True)
+        count = sums(place, np.concatenate([one.count, other.count]), len(distinct))
+        summed = LabelCounts(one.labels, one.items, distinct // width, distinct % width, count, one.similarity)
+        share = (summed.squares - one.squares - other.squares) / 2 / pairs
+        k = np.where(both, 2 * pairs / np.maximum(one.n + other.n, 1), 0.0)
+        whole = total(self.items * k)
+        value = total(self.items * k * share) / whole
+        units = self.per_unit(both.astype(np.float64)) > 0
+        together = float(self.unit_sizes[units].sum())
+        if together < 2:
+            return Between(a, b, Estimate(value, None, None, None, level, PAIRS, undefined=ONE_SHARED), size)
+        spread = total(self.unit_sizes * self.per_unit(k * (share - value)) ** 2)
+        stderr = sqrt(together / (together - 1) * spread) / whole
+        effective = whole**2 / total(self.unit_sizes * self.per_unit(k) ** 2)
+        low, high = wilson(value, stderr, effective, level)
+        plain = Estimate(value, None, None, None, level, PAIRS)
+        intervals = {ITEMS: Interval(stderr, low, high), ANNOTATORS: Interval(None, None, None, THESE_ONLY)}
+        return Between(a, b, leading(plain, intervals, interval_for), size)

@@ -3,6 +3,11 @@
 SPA is a weighted mean over items, so 1 − SPA is a sum of item contributions k(n)·(1 − P)/Σk. An item's contribution is
 a sum over its pairs of annotations, and each pair belongs to two classes. The shares of items, and of pairs of
 classes, therefore sum to 1, under every weighting scheme and every metric.
+
+Agreement of a class concerns two different annotations of one item: the first drawn at random from all annotations of
+class c on pairable items, the second at random from the other annotations of the same item. The probability that the
+second carries class c as well is Σ n_c (n_c − 1) / (n − 1) over Σ n_c, summed over the pairable items: a ratio of two
+totals, so an item counts for a class as often as the class was given to it.
 """
 
 from __future__ import annotations
@@ -12,23 +17,50 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars
 
-from spagree.counts.coded import CodedTable
+from spagree.codes import Codes, Floats, Ints, counted, pairs_within, run_starts, sums
 from spagree.counts.engines import to_polars
-from spagree.counts.items import ItemTable, items_in_codes
+from spagree.counts.items import Held, items_in_codes, named
 from spagree.estimate.item_groups import relative_weights
 from spagree.estimate.label_counts import LabelCounts, votes_of_items
-from spagree.grouping import Floats, counted, pairs_within, sums
-from spagree.late import nw
+from spagree.estimate.similarity import as_set
+from spagree.estimate.uncertainty import FEW_ITEMS, wilson_each
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars
 
 ROUNDING = 1e-9
 ALARM = 0.05
 CANDIDATES = 20  # per requested item: ties in contribution go to the items with the most common confusion
 MOST_CLASSES = 1_000  # up to which ties are broken by confusion
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Pairable items on which all give one label, more than half do, or no more than half."""
+
+    everybody: int
+    majority: int
+    nobody: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Two classes: their share of all disagreement, the one expected by chance, and items with both.
+
+    ``more`` says whether the share clearly exceeds the expected one, corrected for the number of pairs.
+    """
+
+    one: str
+    other: str
+    share: float
+    expected: float
+    items: int
+    more: bool
 
 
 @dataclass(frozen=True)
@@ -45,8 +77,9 @@ class Disagreement:
 
     def weight(self, n: Floats) -> Floats:
         """k(n) relative to the largest, computed once per distinct n."""
-        sizes, place = np.unique(n, return_inverse=True)
-        return relative_weights(self.by_n, sizes)[place]
+        whole = n.astype(np.int64)
+        sizes = counted(whole)[0]
+        return relative_weights(self.by_n, sizes)[np.searchsorted(sizes, whole)]
 
     def contributions(self, votes: LabelCounts) -> Floats:
         """What an item of each group contributes to all disagreement, k(n)·(1 − P); 0 with one annotation."""
@@ -57,9 +90,21 @@ class Disagreement:
         """All disagreement: Σk·(1 − P)."""
         return float((self.pairable.items * self.contributions(self.pairable)).sum())
 
+    @property
+    def levels(self) -> Levels:
+        """On how many items all agree, a majority does, or none."""
+        votes = self.pairable
+        most = np.maximum.reduceat(votes.count, run_starts(votes.group)) if len(votes.items) else votes.items
+        everybody, majority = most == votes.n, most * 2 > votes.n
+        everyone, several = float(votes.items[everybody].sum()), float(votes.items[majority].sum())
+        return Levels(int(everyone), int(several - everyone), int(votes.items.sum() - several))
+
     @cached_property
-    def confused(self) -> tuple[Floats, Floats]:
-        """Pairs of different classes as keys, the lower label first, with each pair's share of all disagreement."""
+    def confused(self) -> tuple[Ints, Floats, Floats]:
+        """Pairs of different classes as keys, the lower label first, with each pair's share of all disagreement.
+
+        Last, on how many items both were given.
+        """
         votes = self.pairable
         first, second = pairs_within(counted(votes.group)[1])
         group, size = votes.group[first], len(votes.labels)
@@ -69,56 +114,65 @@ class Disagreement:
         if votes.similarity is not None:
             weight = weight * (1 - votes.similarity[one, other])
         keys = np.minimum(one, other) * size + np.maximum(one, other)
-        distinct, place = np.unique(keys, return_inverse=True)
-        return distinct, sums(place, weight, len(distinct)) / (self.total or 1.0)
+        distinct = counted(keys)[0]
+        place = np.searchsorted(distinct, keys)
+        both = sums(place, votes.items[group], len(distinct))
+        return distinct, sums(place, weight, len(distinct)) / (self.total or 1.0), both
 
-    def classes(self) -> polars.DataFrame:
-        """``class, other, share, expected, more``: pairs of classes by their share of all disagreement.
+    def confusions(self, most: int | None = None) -> list[Confusion]:
+        """Pairs of classes, the largest share of all disagreement first, at most so many.
 
-        ``expected`` is the share if labels were given at random with the same frequencies; ``more`` says whether the
-        pair clearly exceeds that, corrected for the number of pairs.
-
-        >>> from spagree.estimate.label_counts import votes
-        >>> from spagree.counts.tally import Tally
-        >>> items = votes(Tally.from_items([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 2}]))
-        >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share").rows()
-        [('a', 'b', 0.6666666666666666), ('b', 'c', 0.3333333333333333)]
+        By chance, labels would be given at random with the same frequencies.
         """
-        votes, (keys, share) = self.pairable, self.confused
-        size = len(votes.labels)
-        one, other = keys // max(size, 1), keys % max(size, 1)
+        votes, (keys, share, both) = self.pairable, self.confused
+        size = max(len(votes.labels), 1)
+        one, other = keys // size, keys % size
         annotations = votes.per_label(votes.count)
         part = annotations / annotations.sum() if annotations.sum() else annotations
         apart = 1.0 if votes.similarity is None else 1 - votes.similarity[one, other]
         everything = (1 - (part * votes.across(part)).sum()) / 2
-        names = np.array(votes.labels, dtype=object)
-        columns = {
-            "class": polars.Series(names[one].tolist(), dtype=polars.String),
-            "other": polars.Series(names[other].tolist(), dtype=polars.String),
-            "share": share,
-            "expected": part[one] * part[other] * apart / (everything or 1.0),
-        }
-        frame = polars.DataFrame(columns).filter(polars.col("share") > 0)
-        items = float(votes.items[self.contributions(votes) > ROUNDING].sum())
-        beyond = NormalDist().inv_cdf(1 - ALARM / max(frame.height, 1))
-        chance = polars.col("expected")
-        by_chance = chance + beyond * (chance * (1 - chance) / max(items, 1.0)).sqrt()
-        frame = frame.with_columns((polars.col("share") > by_chance).alias("more"))
-        return frame.sort("share", "class", "other", descending=[True, False, False])
+        expected = np.minimum(part[one] * part[other] * apart / (everything or 1.0), 1.0)
+        disputed = float(votes.items[self.contributions(votes) > ROUNDING].sum())
+        beyond = NormalDist().inv_cdf(1 - ALARM / max(int((share > 0).sum()), 1))
+        more = share > expected + beyond * np.sqrt(expected * (1 - expected) / max(disputed, 1.0))
+        share, expected = share.round(12), expected.round(12)
+        chosen = np.lexsort((keys, -share))[: int((share > 0).sum())][:most]  # labels are sorted, and so are their keys
+        columns = (one, other, share, expected, both.astype(np.int64), more)
+        return [
+            Confusion(votes.labels[one], votes.labels[other], *figures)
+            for one, other, *figures in zip(*(column[chosen].tolist() for column in columns), strict=True)
+        ]
 
-    def disputed(self, table: ItemTable, codes: CodedTable | None, most: int) -> polars.DataFrame:
+    def classes(self) -> polars.DataFrame:
+        """``class, other, share, expected, items, more``: pairs of classes by their share of all disagreement.
+
+        >>> from spagree.estimate.label_counts import votes
+        >>> from spagree.counts.tally import Tally
+        >>> items = votes(Tally.from_items([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 2}]))
+        >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share", "items").rows()
+        [('a', 'b', 0.666666666667, 2), ('b', 'c', 0.333333333333, 1)]
+        """
+        import polars
+
+        names = {"class": polars.String, "other": polars.String, "share": polars.Float64, "expected": polars.Float64}
+        rows = [(each.one, each.other, each.share, each.expected, each.items, each.more) for each in self.confusions()]
+        return polars.DataFrame(rows, {**names, "items": polars.Int64, "more": polars.Boolean}, orient="row")
+
+    def disputed(self, table: Held, codes: Codes | None, most: int) -> polars.DataFrame:
         """The same as ``items`` with votes and texts; from the codes if the annotations were fetched."""
         if codes is None:
             return table.with_texts(table.with_votes(self.items(table, most)))
         here = items_in_codes(codes)
-        return table.with_texts(codes.named(here.with_votes(self.items(here, most))))
+        return table.with_texts(named(here.with_votes(self.items(here, most)), codes))
 
-    def items(self, table: ItemTable, most: int) -> polars.DataFrame:
+    def items(self, table: Held, most: int) -> polars.DataFrame:
         """``item, annotations, agreement, share``: the items that contribute most to all disagreement, largest first.
 
         Unanimous items contribute nothing and are never listed. Ties go to the items whose labels are confused most
         often elsewhere. ``agreement`` follows the metric in use.
         """
+        import polars
+
         if not self.total:
             nothing = to_polars(table.agreement().head(0))
             return nothing.with_columns(polars.lit(0.0).alias("share"))
@@ -135,10 +189,12 @@ class Disagreement:
         places = polars.col("share").round(12), polars.col("tie").round(12), polars.col("item")
         return ranked.sort(*places, descending=[True, True, False]).drop("tie").head(most)
 
-    def _candidates(self, table: ItemTable, most: int) -> nw.LazyFrame[Any]:
+    def _candidates(self, table: Held, most: int) -> nw.LazyFrame[Any]:
         """The counts of candidate items: all under a metric, few if only equal labels agree."""
+        import narwhals as nw
+
         if self.pairable.similarity is not None:
-            return table.held.counts
+            return table.counts
         # For each number of annotations, the highest agreement a candidate may have
         votes, added = self.pairable, self.contributions(self.pairable)
         order = np.argsort(-added, kind="stable")
@@ -148,14 +204,14 @@ class Disagreement:
         highest = {int(n): 1 - least / float(k) + ROUNDING for n, k in zip(sizes, self.weight(sizes), strict=True)}
         chosen = [(nw.col("annotations") == n) & (nw.col("agreement") <= limit) for n, limit in highest.items()]
         candidates = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
-        return table.held.counts.filter(nw.col("item").is_in(to_polars(candidates.select("item"))["item"].to_list()))
+        return table.counts.filter(nw.col("item").is_in(to_polars(candidates.select("item"))["item"].to_list()))
 
     def _confusion_within(self, votes: LabelCounts) -> Floats:
         """How common the confusions of an item are elsewhere: the mean share of its pairs of annotations."""
         size = len(votes.labels)
         if size > MOST_CLASSES:
             return np.zeros(len(votes.items))
-        keys, share = self.confused
+        keys, share, _ = self.confused
         matrix = np.zeros((size, size))
         matrix[keys // size, keys % size] = share
         within = votes.per_group(votes.count * votes.smoothed(votes.count, matrix + matrix.T))
@@ -167,10 +223,13 @@ def consensus(counts: polars.DataFrame) -> polars.DataFrame:
 
     ``label`` is null if two or more labels tie for the most votes; ``tied`` lists them.
 
+    >>> import polars
     >>> votes = polars.DataFrame({"item": [1, 1, 2, 2], "label": ["a", "b", "a", "b"], "count": [3, 1, 2, 2]})
     >>> consensus(votes).rows()
     [(1, 'a', None, 4, 0.75), (2, None, 'a | b', 4, 0.5)]
     """
+    import polars
+
     label, count = polars.col("label"), polars.col("count")
     leading = label.filter(count == count.max())
     ordered = counts.with_columns(label.cast(polars.String), count.cast(polars.Int64)).sort("item", "label")
@@ -180,3 +239,98 @@ def consensus(counts: polars.DataFrame) -> polars.DataFrame:
         count.sum().alias("annotations"),
         (count.max() / count.sum()).alias("share"),
     )
+
+
+def are_sets(labels: tuple[str, ...]) -> bool:
+    """Whether labels are lists of options, as annotation tools write them.
+
+    >>> are_sets(('["a", "b"]', "[]")), are_sets(("a|b", "c")), are_sets(("a", "b"))
+    (True, False, False)
+    """
+    return bool(labels) and all(label.startswith("[") and label.endswith("]") for label in labels)
+
+
+def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars.DataFrame:
+    """``option, annotations, share, items, agreement, expected, kappa, few``: least agreement beyond chance first.
+
+    ``agreement`` is SPA of the yes/no question whether the option was chosen, under the weights in use; ``items`` are
+    those on which someone chose it. Chance means choosing it blindly with the same frequency.
+
+    >>> from spagree.estimate.label_counts import votes
+    >>> from spagree.counts.tally import Tally
+    >>> counts = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
+    >>> option_agreement(counts, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
+    [('b', 1, 0.6666666666666666), ('a', 4, 1.0)]
+    """
+    import polars
+
+    sets = [as_set(label) for label in votes.labels]
+    options = sorted(frozenset[str]().union(*sets))
+    pairable = votes.pairable()
+    weight = pairable.items * Disagreement(votes, by_n).weight(pairable.n)
+    rows = []
+    for option in options:
+        chosen = np.array([option in options for options in sets])[pairable.label]
+        yes = pairable.per_group(np.where(chosen, pairable.count, 0.0))
+        no = pairable.n - yes
+        agree = (yes * (yes - 1) + no * (no - 1)) / (pairable.n * (pairable.n - 1))
+        value = float((weight * agree).sum() / weight.sum()) if len(weight) else None
+        chosen_times = float((pairable.items * yes).sum())
+        part = chosen_times / float((pairable.items * pairable.n).sum() or 1.0)
+        expected = part**2 + (1 - part) ** 2
+        items = int(pairable.items[yes > 0].sum())
+        kappa = None if value is None or expected == 1 else (value - expected) / (1 - expected)
+        rows.append((option, int(chosen_times), part, items, value, expected, kappa, items < FEW_ITEMS))
+    names = ("option", "annotations", "share", "items", "agreement", "expected", "kappa", "few")
+    kinds: dict[str, Any] = dict.fromkeys(names, polars.Float64) | {"option": polars.String, "few": polars.Boolean}
+    kinds |= dict.fromkeys(("annotations", "items"), polars.Int64)
+    frame = polars.DataFrame(rows, schema={name: kinds[name] for name in names}, orient="row")
+    return frame.sort("few", "kappa", "option", nulls_last=True)
+
+
+ALONE = "no item with this class has a second annotation"
+ONE_CLUSTER = "all items with this class are in one cluster: how clusters differ cannot be seen"
+ONE_ITEM = "only one item with this class has two annotations, too few to show how items differ"
+
+
+def classes(votes: LabelCounts, level: float) -> polars.DataFrame:
+    """One row per class, lowest agreement first; classes seen on few items come last.
+
+    >>> from spagree.estimate.label_counts import votes
+    >>> from spagree.counts.tally import Tally
+    >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
+    >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
+    [('b', 3, 2, 0.3333333333333333), ('a', 4, 3, 0.5)]
+    """
+    import polars
+
+    annotations = votes.per_label(votes.count)
+    # Per class the ratio, its linearised standard error, and its effective number of items, or of clusters
+    pairable = votes.pairable()
+    count = pairable.count
+    agreeing = count * (pairable.smoothed(count, pairable.similarity) - 1) / (pairable.n[pairable.group] - 1)
+    once, given = pairable.by_unit(count), pairable.per_label(count)
+    units = once.per_label(np.ones(len(once.count)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = pairable.per_label(agreeing) / given
+        apart = pairable.by_unit(agreeing - value[pairable.label] * count)
+        spread = apart.per_label(apart.count**2)
+        stderr = np.where(units > 1, np.sqrt(units / (units - 1) * spread) / given, np.nan)
+        effective = given**2 / once.per_label(once.count**2)
+    low, high = wilson_each(value, stderr, effective, level)
+    few = ONE_ITEM if votes.cluster is None else ONE_CLUSTER
+    reasons = [ALONE if m < 1 else few if m < 2 else None for m in units.tolist()]
+    columns = {
+        "class": votes.labels,
+        "annotations": annotations.astype(np.int64),
+        "share": annotations / annotations.sum() if len(annotations) else annotations,
+        "items": votes.per_label(np.ones(len(votes.count))).astype(np.int64),
+        "agreement": value,
+        "stderr": stderr,
+        "low": low,
+        "high": high,
+        "few": units < FEW_ITEMS,
+        "undefined": polars.Series(reasons, dtype=polars.String),
+    }
+    frame = polars.DataFrame(columns, schema_overrides={"class": polars.String})
+    return frame.fill_nan(None).sort("few", "agreement", "class", nulls_last=True)

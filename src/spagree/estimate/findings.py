@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
+from typing import Self
 
 from spagree.counts.count import Counted
 from spagree.counts.tally import Tally, commonest_first
 from spagree.errors import UsageError
-from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
 from spagree.estimate.jackknife import ordinal_variance
 from spagree.estimate.label_counts import item_groups_of, similar_votes
@@ -31,10 +31,10 @@ from spagree.estimate.uncertainty import (
     spa_estimate,
     undefined,
 )
+from spagree.estimate.warnings import find_warnings, has_one_annotator, near_chance
 from spagree.estimate.weights import DEFAULT, REGISTRY, ByN, Weights, check_scheme, weigh, weigh_at
-from spagree.messages import opt
+from spagree.messages import Message, Warning, marked, opt
 from spagree.options import CustomWeights
-from spagree.understood import Caution
 
 RESAMPLED = "a bootstrap resamples items only"
 
@@ -67,6 +67,31 @@ class Data:
     cluster: str | None = None
     """The column of the clusters."""
 
+    @classmethod
+    def of(cls, tally: Tally) -> Self:
+        """The counts of a tally; the median without one number per item."""
+        sizes = sorted(tally.items_by_n)
+        per_item = None
+        if sizes:
+            ends = list(accumulate(tally.items_by_n[n] for n in sizes))
+            last = ends[-1] - 1
+            middle = [sizes[bisect_right(ends, place)] for place in (last // 2, last - last // 2)]
+            per_item = PerItem(sizes[0], median(middle), sizes[-1])
+        return cls(
+            items=tally.items,
+            annotations=tally.annotations,
+            annotators=None if tally.annotators is None else len(tally.annotators),
+            classes=len(tally.labels),
+            pairable_items=tally.pairable_items,
+            unpairable_items=tally.items - tally.pairable_items,
+            pairable_annotations=tally.pairable_annotations,
+            annotations_per_item=per_item,
+            labels=commonest_first(tally.labels),
+            left_out=tally.left_out,
+            clusters=tally.clusters,
+            cluster=tally.grouped.cluster if tally.grouped is not None else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -78,7 +103,7 @@ class Findings:
     weights: Mapping[str, Weights]
     missingness: Missingness
     chance: Mapping[str, Corrected]
-    warnings: tuple[Caution, ...]
+    warnings: tuple[Warning, ...]
     metric: str = NOMINAL
     order: tuple[str, ...] = ()
     """The labels from low to high, if an order was given."""
@@ -122,7 +147,7 @@ def find(
         try:
             return weigh_at(with_fewer, scheme, tally, similar).by_n
         except UsageError as error:
-            return str(error)
+            return Message(marked(error))
 
     def figure(weights: Weights, scheme: str | CustomWeights) -> Estimate:
         if not groups.exact:
@@ -135,7 +160,7 @@ def find(
             figure = bootstrap.refine(figure, groups, groups.weights(weights.by_n))
         by_n = others if isinstance(others, str) else also_without_one(scheme)
         if isinstance(others, str) or isinstance(by_n, str):
-            wider = Interval(None, None, None, str(by_n))
+            wider = Interval(None, None, None, Message(marked(by_n)))
         else:
             wider = for_others(others, figure, by_n, groups)
         return leading(figure, {**figure.intervals, ANNOTATORS: wider}, interval_for)
@@ -158,37 +183,9 @@ def find(
     )
     name, order = (metric.name, metric.order) if metric else (NOMINAL, ())
     near = near_chance(tally, corrected["krippendorff_alpha"])
-    warnings = (*cautions(tally, schemes, test, chosen, name), *near)
+    warnings = (*find_warnings(tally, schemes, test, chosen, name), *near)
     all_weights = {**weighed, chosen.scheme: chosen}
-    return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name, order, teams)
-
-
-def _describe(tally: Tally) -> Data:
-    return Data(
-        items=tally.items,
-        annotations=tally.annotations,
-        annotators=None if tally.annotators is None else len(tally.annotators),
-        classes=len(tally.labels),
-        pairable_items=tally.pairable_items,
-        unpairable_items=tally.items - tally.pairable_items,
-        pairable_annotations=tally.pairable_annotations,
-        annotations_per_item=_per_item(tally.items_by_n),
-        labels=commonest_first(tally.labels),
-        left_out=tally.left_out,
-        clusters=tally.clusters,
-        cluster=tally.grouped.cluster if tally.grouped is not None else None,
-    )
-
-
-def _per_item(items_by_n: Mapping[int, int]) -> PerItem | None:
-    """Minimum, median and maximum without expanding to one number per item."""
-    if not items_by_n:
-        return None
-    sizes = sorted(items_by_n)
-    ends = list(accumulate(items_by_n[n] for n in sizes))
-    last = ends[-1] - 1
-    middle = [sizes[bisect_right(ends, place)] for place in (last // 2, last - last // 2)]
-    return PerItem(sizes[0], median(middle), sizes[-1])
+    return Findings(Data.of(tally), spa, schemes, all_weights, test, corrected, warnings, name, order, teams)
 
 
 EMPTY_SETS = frozenset(("[]", "{}"))
@@ -214,6 +211,12 @@ MOST = 0.5  # of the annotations: -1 beside 0 and 1 is a scale, unless most cell
 LEAST_OTHERS = 2
 
 
+def _plain(label: str) -> str:
+    """As names of columns of counts write it: n_skipped, no_answer."""
+    text = label.strip().casefold()
+    return text if text in SURELY else text.replace("_", " ").removeprefix("n ")
+
+
 def looks_missing(labels: Mapping[str, int]) -> list[str]:
     """Labels that look like missing values while the others do not, however many: most of a sparse table is empty.
 
@@ -225,10 +228,13 @@ def looks_missing(labels: Mapping[str, int]) -> list[str]:
     ([], ['-1'])
     >>> looks_missing({"yes": 2, "no": 4, "0": 4}), looks_missing({str(n): 1 for n in range(-2, 3)})
     (['0'], [])
+    >>> looks_missing({"cat": 5, "dog": 4, "n_skipped": 2}), looks_missing({"cat": 5, "dog": 4, "no_answer": 2})
+    (['n_skipped'], ['no_answer'])
     """
-    words = [label for label in labels if label.strip().casefold() in SURELY | PERHAPS or not label.strip()]
+    words = [label for label in labels if _plain(label) in SURELY | PERHAPS or not label.strip()]
     others = [label for label in labels if label not in words]
-    missing = [word for word in words if word.strip().casefold() not in PERHAPS or _differs(word, others)]
+    cases = {_case(label) for label in others if any(character.isalpha() for character in label)}
+    missing = [word for word in words if _plain(word) not in PERHAPS or _case(word) not in cases]
     numbers = [label for label in others if is_number(label) and float(label).is_integer()]
     if all(map(is_number, others)):
         missing += _codes(numbers, is_most=labels.get("-1", 0) > MOST * sum(labels.values()))
@@ -236,12 +242,6 @@ def looks_missing(labels: Mapping[str, int]) -> list[str]:
         missing += numbers
     rest = [label for label in labels if label not in missing]
     return missing if len(rest) >= LEAST_OTHERS else []
-
-
-def _differs(word: str, others: Sequence[str]) -> bool:
-    """Whether all others are numbers, or none has the same letter case."""
-    letters = [label for label in others if any(character.isalpha() for character in label)]
-    return not any(_case(label) == _case(word) for label in letters)
 
 
 def _case(label: str) -> str:
@@ -252,18 +252,22 @@ def _codes(numbers: Sequence[str], *, is_most: bool) -> list[str]:
     """Numbers such as 99 or -1 that lie outside a short scale."""
     values = {int(float(number)): number for number in numbers}
     scale = sorted(set(values) - CODES)
-    return [label for value, label in values.items() if value in CODES and _is_apart(value, scale, is_most)]
-
-
-def _is_apart(code: int, scale: Sequence[int], is_most: bool) -> bool:
     if len(scale) < LEAST_OTHERS:
-        return False
-    if code < 0:  # a scale that begins below 0 ends as far above it
-        return scale[0] >= 0 and (scale[0] > 0 or scale[-1] >= LEAST_OTHERS or code < -1 or is_most)
-    return code > scale[-1] + max(2, (scale[-1] - scale[0] + 1) // 2)
+        return []
+    low, high = scale[0], scale[-1]
+    above = high + max(2, (high - low + 1) // 2)
+    codes = []
+    for value, label in values.items():
+        if value < 0:  # a scale that begins below 0 ends as far above it
+            is_apart = low >= 0 and (low > 0 or high >= LEAST_OTHERS or value < -1 or is_most)
+        else:
+            is_apart = value > above
+        if value in CODES and is_apart:
+            codes.append(label)
+    return codes
 
 
-def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metric) -> tuple[Caution, ...]:
+def warn_missing(counted: Counted, weights: str | CustomWeights, metric: Metric) -> tuple[Warning, ...]:
     """Labels that look missing, the option that leaves them out, and the agreement it would give."""
     labels = counted.tally.labels
     are_sets = metric.rule in SET_METRICS  # an empty set is an answer: none of the options
@@ -275,4 +279,4 @@ def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metr
     option = opt.missing(looks)
     then = "nothing that could be compared" if value is None else f"an agreement of {value:.4f}"
     message = f"these labels look like missing values but were counted: {shown}. If they are, {option} gives {then}"
-    return (Caution("looks_missing", message),)
+    return (Warning("looks_missing", message),)

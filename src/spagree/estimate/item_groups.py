@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spagree.codes import Floats, Ints
 from spagree.counts.tally import NO_VALUE, Cell, Tally
-from spagree.grouping import Floats, Ints
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,63 +6,77 @@ steep the weights. Without an annotation, an item goes from n to n − 1 annotat
 and its other annotation is lost as well.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
 
-from spagree.counts.coded import Coded
-from spagree.estimate.intervals import deviations
+from spagree.codes import Codes, Floats, Ints, counted, numbered, run_starts, sums
+from spagree.counts.tally import People
 from spagree.estimate.item_groups import relative_weights, total
 from spagree.estimate.label_counts import LabelCounts, add_up
-from spagree.grouping import Floats, Ints, counted, numbered, run_starts, sums
+from spagree.estimate.uncertainty import deviations
 
 CELLS_AT_ONCE = 4_000_000
+ROWS_AT_ONCE = 500_000
 UNDERFLOW = -2000  # powers of two beyond which a weight is nothing beside the largest
 
 
 @dataclass(frozen=True)
-class Units:
-    """Units that can be left out, and what each takes with it.
+class Leaving:
+    """Units that can be left out, and what each takes from its items.
 
-    Row by row, ``items`` alike items of a unit go from ``n`` annotations to ``n_left``, and from ``agreeing`` ordered
-    pairs to ``agreeing_left``.
+    Row by row, ``items`` alike items of a unit, of a ``group`` of the votes, go from ``n`` annotations to ``n_left``,
+    and from ``agreeing`` ordered pairs to ``agreeing_left``.
     """
 
     unit: Ints
+    group: Ints
     items: Floats
     n: Ints
     n_left: Ints
     agreeing: Floats
     agreeing_left: Floats
     times: Floats
-    """How many units are alike."""
-    take: Callable[[], LabelCounts]
-    """Finds ``lost``, which SPA does not need."""
+    """How many units are alike; 0 for one without pairs, which the jackknife does not count."""
+    _: KW_ONLY
+    marked: "Floats | None" = None
+    """How much is marked on the item, by all who saw it; None for labels, where every item counts 1."""
+    marked_left: "Floats | None" = None
 
     @cached_property
-    def lost(self) -> LabelCounts:
-        """What each unit takes from the total of each label."""
-        return self.take()
+    def changes(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """Units, numbers of annotations, and how many items and agreeing pairs of that number each adds, in order."""
+        before, after = (self.items if each is None else each for each in (self.marked, self.marked_left))
+        items: Floats = np.concatenate([-before, after])
+        agreeing: Floats = np.concatenate([-self.items * self.agreeing, self.items * self.agreeing_left])
+        unit, n = np.tile(self.unit, 2), np.concatenate([self.n, self.n_left])
+        kept = n > 1
+        unit, n = unit[kept], n[kept]
+        first, place = numbered(unit, n)
+        items, agreeing = (sums(place, each[kept], len(first)) for each in (items, agreeing))
+        return unit[first], n[first], items, agreeing
 
-    @cached_property
-    def order(self) -> Ints:
-        """The rows, unit by unit."""
-        return np.argsort(self.unit, kind="stable")
 
-    @property
-    def items_lost(self) -> Floats:
-        """Items of which nothing is left without each unit."""
-        return sums(self.unit, self.items * (self.n_left == 0), len(self.times))
+@dataclass(frozen=True, kw_only=True)
+class Units(Leaving):
+    """Units of annotations, with the labels that leave."""
 
-    def variance(self, without: Floats) -> float | None:
-        """The jackknife variance of a figure from its values without each unit; None if one of them is undefined."""
-        if total(self.times) < 2 or not np.isfinite(without).all():
-            return None
-        return total(self.times * deviations(without, self.times)[1] ** 2)
+    take: Callable[[bool], LabelCounts]
+    """Finds what is lost, which SPA does not need."""
+    taken: Callable[[Floats], Floats] | None = None
+    """Sums a value of each entry of the votes over the annotations that leave, row by row; None if these are alike."""
+
+    _lost: dict[bool, LabelCounts] = field(default_factory=dict, repr=False, compare=False)
+
+    def lost(self, *, shares: bool = False) -> LabelCounts:
+        """What each unit takes from the total of each label: found once, because several coefficients use it."""
+        if shares not in self._lost:
+            self._lost[shares] = self.take(shares)
+        return self._lost[shares]
 
     def loses(self, before: Floats, after: Floats) -> Floats:
         """Σ (before − after) over the items of each unit, counting only pairable ones on either side."""
@@ -70,13 +84,24 @@ class Units:
         return sums(self.unit, self.items * change, len(self.times))
 
 
+def variance(without: Floats, times: Floats) -> float | None:
+    """The jackknife variance of a figure without each unit; None without two of them, or if it is undefined for one."""
+    without, times = without[times > 0], times[times > 0]
+    if total(times) < 2 or not np.isfinite(without).all():
+        return None
+    return total(times * deviations(without, times)[1] ** 2)
+
+
 @dataclass(frozen=True)
 class Sizes:
-    """Pairable items and their agreeing pairs for each number of annotations."""
+    """Pairable items and their agreeing pairs for each number of annotations; of marks, how much is marked instead of
+    how many items.
+    """
 
     n: Ints
     items: Floats
     agreeing: Floats
+    of_marks: bool = False
 
     @classmethod
     def of(cls, votes: LabelCounts) -> Self:
@@ -86,36 +111,36 @@ class Sizes:
         place, items = np.searchsorted(n, votes.n[pairable]), votes.items[pairable]
         return cls(n, add_up(place, items, len(n)), add_up(place, items * votes.agreeing_pairs[pairable], len(n)))
 
-    def without(self, units: Units, by_n: Mapping[int, Fraction]) -> Floats:
-        """Σ k(n)·A/(n(n − 1)) over Σ k(n) without each unit; NaN if no pairable item is left."""
+    def without(self, units: Leaving, by_n: Mapping[int, Fraction]) -> Floats:
+        """Σ k(n)·A/(n(n − 1)) over Σ k(n), of marks over Σ k(n)·S/n, without each unit; NaN if nothing is left."""
         n = counted(np.concatenate([self.n, units.n_left[units.n_left > 1]]))[0]
         mantissa, exponent = mantissas(by_n, n)
         per_pair = mantissa / (n * (n - 1.0))
+        per_item = mantissa / n if self.of_marks else mantissa
         values = [np.full(0 if len(n) else len(units.times), np.nan)]
         for items, agreeing in self._left(units, n) if len(n) else ():
             largest = np.where(items > 0, exponent, exponent.min()).max(axis=1, keepdims=True)
             scale = np.ldexp(1.0, np.clip(exponent - largest, UNDERFLOW, 0))  # above 0 only where no item is
-            below = (items * (scale * mantissa)).sum(axis=1)  # row by row: the same bits for any size of block
+            below = (items * (scale * per_item)).sum(axis=1)  # row by row: the same bits for any size of block
             above = (agreeing * (scale * per_pair)).sum(axis=1)
             values.append(np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0))
         return np.concatenate(values)
 
-    def _left(self, units: Units, sizes: Ints) -> Iterator[tuple[Floats, Floats]]:
+    def _left(self, units: Leaving, sizes: Ints) -> Iterator[tuple[Floats, Floats]]:
         """Items and agreeing pairs of each size left without each unit, a bounded number of units at a time."""
         size, width = len(units.times), len(sizes)
         whole = np.zeros((2, width))
         whole[:, np.searchsorted(sizes, self.n)] = self.items, self.agreeing
         step = max(1, CELLS_AT_ONCE // max(1, width))
-        order = units.order
-        starts = np.searchsorted(units.unit[order], np.arange(0, size, step))
-        for first, rows in zip(range(0, size, step), np.split(order, starts[1:]), strict=True):
+        unit, n, *changes = units.changes
+        cell = unit * width + np.searchsorted(sizes, n)
+        for first in range(0, size, step):
             shape = (min(step, size - first), width)
-            items, agreeing = np.tile(whole[0], shape[0]), np.tile(whole[1], shape[0])
-            for n, pairs, sign in ((units.n, units.agreeing, -1.0), (units.n_left, units.agreeing_left, 1.0)):
-                kept = rows[n[rows] > 1]
-                cell = (units.unit[kept] - first) * width + np.searchsorted(sizes, n[kept])
-                items += sums(cell, sign * units.items[kept], len(items))
-                agreeing += sums(cell, sign * units.items[kept] * pairs[kept], len(items))
+            rows = slice(*np.searchsorted(unit, (first, first + step)))
+            items, agreeing = (
+                np.tile(each, shape[0]) + sums(cell[rows] - first * width, change[rows], shape[0] * width)
+                for each, change in zip(whole, changes, strict=True)
+            )
             yield items.reshape(shape), np.maximum(agreeing, 0.0).reshape(shape)
 
 
@@ -167,9 +192,7 @@ def ordinal_variance(votes: LabelCounts, ranks: Ints, by_n: Mapping[int, Fractio
     weighed = total(votes.items * weight) - sums(votes.unit_of, each * weight, units)
     with np.errstate(divide="ignore", invalid="ignore"):
         without = 1 - np.where(high > low, disagreeing / (high - low) ** 2, 0.0) / weighed
-    if not np.isfinite(without).all():
-        return None
-    return total(votes.unit_sizes * deviations(without, votes.unit_sizes)[1] ** 2)
+    return variance(without, votes.unit_sizes)
 
 
 def items(votes: LabelCounts, *, shares: bool = False) -> Units:
@@ -178,23 +201,33 @@ def items(votes: LabelCounts, *, shares: bool = False) -> Units:
     alike = np.ones(len(votes.items)) if votes.cluster is None else np.where(votes.alone, 1.0, votes.items)
     unit = np.arange(len(votes.items)) if votes.cluster is None else votes.unit_of
     n, none = votes.n.astype(np.int64), np.zeros(len(votes.items))
-    lost = partial(votes.by_unit, entries(votes, shares=shares))
-    return Units(unit, alike, n, none.astype(np.int64), votes.agreeing_pairs, none, votes.unit_sizes, lost)
+    return Units(
+        unit,
+        np.arange(len(n)),
+        alike,
+        n,
+        none.astype(np.int64),
+        votes.agreeing_pairs,
+        none,
+        votes.unit_sizes,
+        taken=lambda values: votes.per_group(votes.count * values),
+        take=lambda shares: votes.by_unit(entries(votes, shares=shares)),
+    )
 
 
-def annotations(votes: LabelCounts, *, shares: bool = False) -> Units:
+def annotations(votes: LabelCounts) -> Units:
     """Each annotation as a unit; those with the same label on alike items are alike, one unit for each entry."""
     every = np.arange(len(votes.group))
     rows = _Rows(votes, every, votes.group, every, np.ones(len(every)))
-    return rows.units(votes.items[votes.group] * votes.count, every, shares=shares)
+    return rows.units(votes.items[votes.group] * votes.count, every)
 
 
-def annotators(codes: Coded, votes: LabelCounts, *, shares: bool = False) -> Units:
+def annotators(codes: Codes, votes: LabelCounts) -> Units:
     """Each annotator as a unit, by code; ``votes`` are those of single items. Unknown annotators stay.
 
     >>> from spagree.estimate.label_counts import votes_in_codes
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> codes = Coded(ints(0, 0, 0, 1, 1), ints(0, 1, 2, 0, 1), ints(0, 0, 1, 1, 1), ("a", "b", "c"), ("x", "y"))
+    >>> codes = Codes(ints(0, 0, 0, 1, 1), ints(0, 1, 2, 0, 1), ints(0, 0, 1, 1, 1), ("a", "b", "c"), ("x", "y"))
     >>> votes = votes_in_codes(codes)
     >>> Sizes.of(votes).without(annotators(codes, votes), {2: Fraction(1), 3: Fraction(2)}).tolist()
     [0.0, 0.0, 1.0]
@@ -208,7 +241,8 @@ def annotators(codes: Coded, votes: LabelCounts, *, shares: bool = False) -> Uni
     given = np.diff(first, append=len(entry)).astype(np.float64)
     row = np.searchsorted(visit, first, side="right") - 1
     rows = _Rows(votes, row, item[first], entry[first], given)
-    return rows.units(np.ones(len(codes.annotators)), who[visit], shares=shares)
+    busy = np.bincount(who[visit], votes.n[item[visit]] > 1, len(codes.annotators)) > 0
+    return rows.units(busy.astype(np.float64), who[visit])
 
 
 def entry_of_each(votes: LabelCounts) -> Ints:
@@ -226,42 +260,167 @@ class _Rows:
     entry: Ints
     given: Floats
 
-    def units(self, times: Floats, unit: Ints, *, shares: bool) -> Units:
+    def units(self, times: Floats, unit: Ints) -> Units:
         """The units that these rows belong to."""
         votes, first = self.votes, run_starts(self.row)
         group, rows = self.group[first], len(first)
         n, taken = votes.n[group], sums(self.row, self.given, rows)
         mine = sums(self.row, self.given * (votes.agreeing[self.entry] + 1), rows)
-        within = self._within(rows)
+        within = self.given**2  # Σ s over ordered pairs of the annotations in a row, each with itself
+        if len(self.row) != rows:
+            leaving = LabelCounts(votes.labels, np.ones(rows), self.row, votes.label[self.entry], self.given)
+            within = replace(leaving, similarity=votes.similarity).squares
         agreeing = votes.agreeing_pairs[group]
         left = agreeing - 2 * (mine - taken) + (within - taken)
-        lost = partial(self._lost, group, n, n - taken, unit, times, shares)
-        sizes, sizes_left = n.astype(np.int64), (n - taken).astype(np.int64)
-        return Units(unit, np.ones(rows), sizes, sizes_left, agreeing, left, times, lost)
+        return Units(
+            unit,
+            group,
+            np.ones(rows),
+            n.astype(np.int64),
+            (n - taken).astype(np.int64),
+            agreeing,
+            left,
+            times,
+            taken=lambda values: sums(self.row, self.given * values[self.entry], rows),
+            take=lambda shares: self._lost(group, n, n - taken, unit, times, shares=shares),
+        )
 
-    def _lost(self, group: Ints, n: Floats, rest: Floats, unit: Ints, times: Floats, shares: bool) -> LabelCounts:
-        """What the labels of an item lose: of its own, and with two annotations the other that no longer has a pair."""
-        votes = self.votes
+    def _lost(self, group: Ints, n: Floats, rest: Floats, unit: Ints, times: Floats, *, shares: bool) -> LabelCounts:
+        """What the labels of an item lose: of its own, and with two annotations the other that no longer has a pair.
+
+        A bounded number of rows at a time.
+        """
+        votes, parts = self.votes, []
         sizes = np.bincount(votes.group, minlength=len(votes.items))
-        starts, ends = np.cumsum(sizes) - sizes, np.cumsum(sizes[group])
-        each = np.repeat(np.arange(len(group)), sizes[group])
-        entry = starts[group][each] + np.arange(len(each)) - np.repeat(ends - sizes[group], sizes[group])
-        own = np.zeros(len(each))
-        own[(ends - sizes[group])[self.row] + self.entry - starts[self.group]] = self.given
-        before, after, count = n[each], rest[each], votes.count[entry]
-        if shares:
-            lost = count / before - np.divide(count - own, after, out=np.zeros(len(each)), where=after > 0)
-        else:
-            lost = np.where(before < 2, 0.0, np.where(after < 2, count, own))
-        return _per_label(votes, unit[each], votes.label[entry], lost, times)
+        starts = np.cumsum(sizes) - sizes
+        for begin in range(0, max(1, len(group)), ROWS_AT_ONCE):
+            rows = slice(begin, begin + ROWS_AT_ONCE)
+            width = sizes[group[rows]]
+            first, each = np.cumsum(width) - width, np.repeat(np.arange(len(width)), width)
+            entry = (starts[group[rows]] - first)[each] + np.arange(len(each))
+            taken = slice(*np.searchsorted(self.row, (begin, begin + ROWS_AT_ONCE)))
+            own = np.zeros(len(each))
+            place = first[self.row[taken] - begin] + self.entry[taken] - starts[self.group[taken]]
+            own[place] = self.given[taken]
+            before, after, count = n[rows][each], rest[rows][each], votes.count[entry]
+            if shares:
+                lost = count / before - np.divide(count - own, after, out=np.zeros(len(each)), where=after > 0)
+            else:
+                lost = np.where(before < 2, 0.0, np.where(after < 2, count, own))
+            part = _per_label(votes, unit[rows][each], votes.label[entry], lost, times)
+            parts.append((part.group, part.label, part.count))
+        if len(parts) == 1:
+            return part
+        units, labels, amounts = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return _per_label(votes, units, labels, amounts, times)
 
-    def _within(self, rows: int) -> Floats:
-        """Σ s over ordered pairs of the annotations in a row, each with itself."""
-        votes = self.votes
-        if len(self.row) == rows:
-            return self.given**2
-        leaving = LabelCounts(votes.labels, np.ones(rows), self.row, votes.label[self.entry], self.given)
-        return replace(leaving, similarity=votes.similarity).squares
+
+@dataclass(frozen=True)
+class Kinds:
+    """The annotations of each annotator by kind, as a tally keeps them: row by row, ``times`` of one kind.
+
+    A kind is what decides what SPA would be without the annotation: ``n`` annotations, ``pairs`` that agree in its item
+    and ``own`` of its ``label`` there; where two differ, ``other`` is the label of the other one.
+    """
+
+    annotators: tuple[str, ...]
+    who: Ints
+    times: Floats
+    kind: Ints
+    n: Ints
+    pairs: Ints
+    own: Ints
+    label: tuple[str, ...]
+    other: tuple[str, ...]
+
+    @classmethod
+    def of(cls, people: People) -> Self:
+        """From the cells of a tally."""
+        annotators = tuple(sorted(people))
+        cells = [(who, kind, times) for who, name in enumerate(annotators) for kind, times in people[name].items()]
+        kinds = sorted({kind for _, kind, _ in cells})
+        place = {kind: number for number, kind in enumerate(kinds)}
+        numbers = np.array([kind[:3] for kind in kinds], dtype=np.int64).reshape(-1, 3)
+        return cls(
+            annotators,
+            np.array([who for who, _, _ in cells], dtype=np.int64),
+            np.array([times for *_, times in cells], dtype=np.float64),
+            np.array([place[kind] for _, kind, _ in cells], dtype=np.int64),
+            numbers[:, 0],
+            numbers[:, 1],
+            numbers[:, 2],
+            tuple(kind[3] for kind in kinds),
+            tuple(kind[4] for kind in kinds),
+        )
+
+    def sums(self, values: Floats) -> Floats:
+        """Σ of a value of each kind over the annotations of each annotator."""
+        return sums(self.who, self.times * values[self.kind], len(self.annotators))
+
+    def squares(self, used: Floats, values: Floats, mean: Floats) -> Floats:
+        """Σ (value − mean)² over the annotations in use of each annotator."""
+        deviation = values[self.kind] - mean[self.who]
+        return sums(self.who, self.times * used[self.kind] * deviation**2, len(self.annotators))
+
+    @cached_property
+    def shared(self) -> Floats:
+        """How many items each annotator shares with others."""
+        return self.sums((self.n > 1).astype(np.float64))
+
+    def annotators_out(self, votes: LabelCounts) -> Units:
+        """Each annotator as a unit; ``votes`` are those of the patterns; where shares count, with two labels only."""
+        busy = (self.shared > 0).astype(np.float64)
+        take = partial(self._lost, votes, busy)
+        return self._units(self.who, self.kind, self.times, busy, take)
+
+    def annotations_out(self) -> Units:
+        """Each annotation as a unit, those of a kind together: for a tally that keeps no patterns."""
+        every = np.arange(len(self.n))
+        times = sums(self.kind, self.times, len(every)) * (self.n > 1)
+        return self._units(every, every, np.ones(len(every)), times, _not_known)
+
+    def teams_out(self, votes: LabelCounts, team: Ints) -> Units:
+        """Each team of annotators who share no item with others, with all of its items; ``team`` is each one's."""
+        unit, n, none = team[self.who], self.n[self.kind], np.zeros(len(self.who))
+        busy = (sums(team, self.shared, int(team.max()) + 1) > 0).astype(np.float64)
+        pairs = self.pairs[self.kind].astype(np.float64)
+
+        def lost(_: bool) -> LabelCounts:
+            return _per_label(votes, unit, _places(self.label, votes.labels)[self.kind], self.times * (n > 1), busy)
+
+        # Each of n annotations of an item stands for a share of it
+        nothing = none.astype(np.int64)
+        return Units(unit, nothing, self.times / n, n, nothing, pairs, none, busy, take=lost)
+
+    def _units(
+        self, unit: Ints, kind: Ints, items: Floats, times: Floats, take: Callable[[bool], LabelCounts]
+    ) -> Units:
+        n, pairs = self.n[kind], self.pairs[kind].astype(np.float64)
+        left = pairs - 2 * (self.own[kind] - 1)
+        return Units(unit, np.zeros_like(unit), items, n, n - 1, pairs, left, times, take=take)
+
+    def _lost(self, votes: LabelCounts, times: Floats, shares: bool) -> LabelCounts:
+        """What the labels of items lose: of its own, and with two annotations the other that no longer has a pair."""
+        own, other = (_places(labels, votes.labels) for labels in (self.label, self.other))
+        n, mine = self.n, self.own.astype(np.float64)
+        if shares:
+            rest, other = np.maximum(n - 1, 1), 1 - own
+            lost = mine / n - (mine - 1) / rest, (n - mine) / n - (n - mine) / rest
+        else:
+            lost = np.where(n == 2, mine, 1.0) * (n > 1), 1.0 * ((n == 2) & (mine == 1))
+        label = np.concatenate([own[self.kind], other[self.kind]])
+        amount = np.concatenate([self.times * each[self.kind] for each in lost])
+        return _per_label(votes, np.tile(self.who, 2), label, amount, times)
+
+
+def _places(labels: Sequence[str], known: Sequence[str]) -> Ints:
+    """The place of each label among those that are known; −1 for none."""
+    place = {label: number for number, label in enumerate(known)}
+    return np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+
+
+def _not_known(_: bool) -> LabelCounts:
+    raise TypeError("a tally without patterns does not say what labels lose")
 
 
 def _per_label(votes: LabelCounts, unit: Ints, label: Ints, lost: Floats, times: Floats) -> LabelCounts:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.counts.coded import Coded
+from spagree.codes import Codes, Floats, Ints, counted, pairs_within, run_starts
 from spagree.counts.items import spelled
 from spagree.counts.tally import EXACT, NO_VALUE, Tally
 from spagree.errors import DataError
 from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers, item_groups, renumbered, total
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.grouping import Floats, Ints, counted, pairs_within, run_starts, sums
 
 if TYPE_CHECKING:
     import polars
@@ -48,7 +47,7 @@ class LabelCounts(Clustered):
     @cached_property
     def squares(self) -> Floats:
         """Agreement of all ordered pairs, including each annotation with itself: Σ_c n_c² for nominal labels."""
-        return self.within(self.count)
+        return self.per_group(self.count * self.smoothed(self.count, self.similarity))
 
     @cached_property
     def agreeing_pairs(self) -> Floats:
@@ -86,10 +85,6 @@ class LabelCounts(Clustered):
     def per_label(self, entries: Floats) -> Floats:
         """Sum entries over all items, within each label."""
         return add_up(self.label, entries * self.items[self.group], len(self.labels))
-
-    def within(self, entries: Floats) -> Floats:
-        """Σ_c Σ_k s(c, k) e_c e_k per group."""
-        return self.per_group(entries * self.smoothed(entries, self.similarity))
 
     def across(self, totals: Floats) -> Floats:
         """Σ_k s(c, k) t_k per label."""
@@ -152,11 +147,11 @@ class LabelCounts(Clustered):
 def add_up(keys: Ints, values: Floats, size: int) -> Floats:
     """Sums per key, smallest values first: identical to the last bit whatever the names of labels and items."""
     if np.abs(values).sum() < EXACT and (values == np.floor(values)).all():  # whole numbers: exact in any order
-        return sums(keys, values, size)
+        return np.asarray(np.bincount(keys, values, size), dtype=np.float64)
     order = np.argsort(values)
     small = keys.astype(np.uint16) if size <= SMALL else keys  # sorted by its bits, in a tenth of the time
     order = order[np.argsort(small[order], kind="stable")]
-    return sums(keys[order], values[order], size)
+    return np.asarray(np.bincount(keys[order], values[order], size), dtype=np.float64)
 
 
 def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False) -> LabelCounts | None:
@@ -211,7 +206,7 @@ def votes_of_items(
     return LabelCounts(names, np.ones(item[-1] + 1 if len(item) else 0), item, label, count, similarity)
 
 
-def votes_in_codes(codes: Coded) -> LabelCounts:
+def votes_in_codes(codes: Codes) -> LabelCounts:
     """The same from coded annotations."""
     item, label, count = codes.counts
     ones = np.ones(codes.items)

@@ -5,7 +5,7 @@ See docs/mathematics.md §12.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import erfc, fsum, sqrt
@@ -59,9 +59,14 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
     >>> result = missingness(items, 0.95)
     >>> round(result.z, 3), round(result.p, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.195, 0.845, [(2, 2), (4, 2)])
+    (-0.196, 0.845, [(2, 2), (4, 2)])
     """
-    by_n = tuple(_agreement_at(groups, n, level) for n in groups.exact)
+    parts = {n: groups.only(n) for n in groups.exact}
+    rows = []
+    for n, part in parts.items():
+        agreement = spa_estimate(part, {n: Fraction(1)}, level=level, scheme="flat")
+        rows.append(AgreementAt(n, part.size, agreement, effective_items(part, np.ones(len(part.n)))))
+    by_n = tuple(rows)
     if len(by_n) < 2:
         reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
         return Missingness(None, None, by_n, reason)
@@ -71,28 +76,13 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     variance = total(groups.unit_sizes * groups.per_unit(products) ** 2)  # contributions of items, or of clusters
     if not variance:
         return Missingness(None, None, by_n, "agreement does not vary enough between items")
-    z = total(groups.items * products) / sqrt(variance + _unseen_variance(groups, mean_n, mean_p))
+    unseen = []  # the variance that few items with the same n do not show because they happen to agree
+    for n, part in parts.items():
+        error = sqrt(total(part.items * (part.agreement - mean_p) ** 2)) / part.size
+        raised = steadied(mean_p, error, part, np.ones(len(part.n)))
+        unseen.append(((n - mean_n) * part.size) ** 2 * (raised**2 - error**2))
+    z = total(groups.items * products) / sqrt(variance + fsum(unseen))
     return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
-
-
-def _unseen_variance(groups: ItemGroups, mean_n: float, mean_p: float) -> float:
-    """The variance that items with the same n do not show because they are few and happen to agree.
-
-    At each n it is raised towards what this agreement implies, as behind an interval.
-    """
-    added = []
-    for n, (items, _) in groups.exact.items():
-        group = groups.only(n)
-        error = sqrt(total(group.items * (group.agreement - mean_p) ** 2)) / items
-        raised = steadied(mean_p, error, group, np.ones(len(group.n)))
-        added.append(((n - mean_n) * items) ** 2 * (raised**2 - error**2))
-    return fsum(added)
-
-
-def _agreement_at(groups: ItemGroups, n: int, level: float) -> AgreementAt:
-    group = groups.only(n)
-    agreement = spa_estimate(group, {n: Fraction(1)}, level=level, scheme="flat")
-    return AgreementAt(n, group.size, agreement, effective_items(group, np.ones(len(group.n))))
 
 
 MOST_RANGES = 8  # numbers of annotations shown separately
@@ -119,17 +109,14 @@ class AgreementWithin:
 
 def in_ranges(by_n: Sequence[AgreementAt]) -> tuple[AgreementWithin, ...]:
     """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on."""
-    return tuple(map(_pooled, ([row] for row in by_n) if len(by_n) <= MOST_RANGES else _doubling(by_n)))
-
-
-def _doubling(by_n: Sequence[AgreementAt]) -> Iterator[list[AgreementAt]]:
-    group: list[AgreementAt] = []
+    groups: list[list[AgreementAt]] = []
     for row in by_n:
-        if group and (row.n <= 3 or row.n.bit_length() != group[0].n.bit_length()):
-            yield group
-            group = []
-        group.append(row)
-    yield group
+        is_like_last = groups and row.n > 3 and row.n.bit_length() == groups[-1][0].n.bit_length()
+        if is_like_last and len(by_n) > MOST_RANGES:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return tuple(map(_pooled, groups))
 
 
 def _pooled(rows: Sequence[AgreementAt]) -> AgreementWithin:

@@ -8,23 +8,22 @@ for everybody cancels. The verdict is read from the interval of Δ, and from not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import hypot, inf, sqrt
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
-from spagree.counts.coded import Coded, in_order
+from spagree.codes import Codes, Floats, Ints, in_order, ratio
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.intervals import deviations, effective_number, two_sided
-from spagree.estimate.item_groups import exact_mean, relative_weights, total
+from spagree.estimate.item_groups import exact_mean, relative_weights
 from spagree.estimate.jackknife import Sizes, Units
 from spagree.estimate.label_counts import LabelCounts, add_up, groups_of_votes, votes_in_codes
-from spagree.estimate.others import ONE_NEEDED, Others, for_others
+from spagree.estimate.others import Made, Others, Values, for_others
 from spagree.estimate.uncertainty import (
     ANNOTATORS,
     AUTO,
@@ -33,13 +32,14 @@ from spagree.estimate.uncertainty import (
     POPULATIONS,
     Estimate,
     Interval,
+    effective_number,
     leading,
     spa_estimate,
+    two_sided,
     undefined,
     wilson,
 )
 from spagree.estimate.weights import DEFAULT, ByN
-from spagree.grouping import AnyInts, Floats, Ints, numbered, ratio, sums
 
 Verdict = Literal["better", "as_good", "slightly_worse", "worse", "cannot_tell"]
 MARGIN = 0.05
@@ -96,6 +96,8 @@ class ModelFindings:
     alternative: AlternativeTest | None = None
     labels: Mapping[str, int] = field(default_factory=dict)
     """How often the model gave each label on these items."""
+    marks: tuple[ClassAgreement, ...] = ()
+    """Of marks, by outcome: what the marks of the model and a person meet at each other, and those of two people."""
 
     @property
     def verdict(self) -> Verdict:
@@ -117,7 +119,7 @@ class ModelFindings:
 
 def among_people(
     name: str,
-    codes: Coded,
+    codes: Codes,
     answers: Ints,
     by_n: ByN,
     *,
@@ -169,14 +171,6 @@ def among_people(
     )
 
 
-class Spread(NamedTuple):
-    """The variances of agreement with the model and of Δ, how many equal items they rest on, degrees of freedom."""
-
-    variances: Floats
-    items: float
-    freedom: float
-
-
 @dataclass(frozen=True)
 class Both:
     """People and a model on the same items, each with two people or more: ``answers`` as in :func:`among_people`."""
@@ -209,40 +203,25 @@ class Both:
         place = np.searchsorted(people.n, n)
         return replace(people, agreeing=add_up(place, (n - 1) * self.matched, len(people.n)))
 
-    def without(self, units: Units, item: AnyInts, lost: Floats) -> tuple[Floats, Floats]:
-        """Agreement with the model, and Δ, without each unit; its rows take ``lost`` people who match from an item."""
-        matched = self.matched[item]
-        left = np.maximum(units.n_left - 1, 0) * (matched - lost)
+    def agreement(self, _: LabelCounts, units: Units) -> Floats:
+        """Agreement with the model, without each unit."""
+        matched = self.matched[units.group]
+        taken = units.taken(self.match) if units.taken is not None else np.zeros(len(matched))
+        left = np.maximum(units.n_left - 1, 0) * (matched - taken)
         mine = replace(units, agreeing=(units.n - 1) * matched, agreeing_left=left)
-        agreement = self.with_model.without(mine, self.by_n)
-        return agreement, agreement - self.others.sizes.without(units, self.by_n)
+        return self.with_model.without(mine, self.by_n)
 
-    def spreads(self) -> dict[str, Spread | str]:
-        """The spread for each population, or why it is unknown."""
-        others, votes = self.others, self.votes
-        codes, every = others.codes, np.arange(len(votes.items))
-        if len(every) < 2:
-            return dict.fromkeys(POPULATIONS, ONE_SHARED)
-        equal = effective_number(relative_weights(self.by_n, votes.n))
-        items = _variances(self.without(jackknife.items(votes), every, self.matched))
-        found: dict[str, Spread | str] = {ITEMS: Spread(items, equal, equal - 1)}
-        if others.why_not is not None:
-            return found | {ANNOTATORS: others.why_not}
-        busy = others.shared > 0
-        fewest = min(equal, effective_number(others.shared))
-        if others.teams is not None:  # people of different teams never met: teams take the place of items
-            teams = jackknife.items(replace(votes, cluster=others.teams))
-            items = np.maximum(items, _variances(self.without(teams, every, self.matched)))
-            fewest = min(fewest, others.team_count)
-        match = self.match[jackknife.entry_of_each(votes)]
-        visits, visit = numbered(codes.item.astype(np.int64), codes.annotator.astype(np.int64))
-        without = self.without(others.people(), codes.item[visits], sums(visit, match, len(visits)))
-        annotators = _variances([values[busy] for values in without])
-        if not np.isfinite(annotators).all():
-            return found | {ANNOTATORS: ONE_NEEDED}
-        single = jackknife.annotations(votes)
-        noise = _variances(self.without(single, votes.group, self.match), single.times)
-        return found | {ANNOTATORS: Spread(np.maximum(items, items + annotators - noise), equal, fewest - 1)}
+    def gap(self, votes: LabelCounts, units: Units) -> Floats:
+        """Δ without each unit."""
+        return self.agreement(votes, units) - self.others.sizes.without(units, self.by_n)
+
+    def intervals(self, values: Values, interval: Made) -> dict[str, Interval]:
+        """Of one of the two, for each population."""
+        without, equal = self.others.figure(values), effective_number(relative_weights(self.by_n, self.votes.n))
+        items = jackknife.variance(*without("items"))
+        if items is None:
+            return dict.fromkeys(POPULATIONS, Interval(None, None, None, ONE_SHARED))
+        return self.others.intervals(without, items, equal, equal - 1, interval)
 
     def figures(self, level: float, weights: str, interval_for: str) -> tuple[Estimate, Estimate, Estimate]:
         """Agreement with the model, agreement among people, and Δ, the first minus the second."""
@@ -254,22 +233,23 @@ class Both:
         sizes = self.with_model
         exact = zip(sizes.items.astype(int).tolist(), sizes.agreeing.tolist(), strict=True)
         value = exact_mean(replace(groups, exact=dict(zip(sizes.n.tolist(), exact, strict=True))), self.by_n)
-        mine, gap = replace(humans, value=value), replace(humans, value=value - float(humans))
-        intervals: tuple[dict[str, Interval], ...] = ({}, {}, {})
-        for name, spread in self.spreads().items():
-            if isinstance(spread, str):
-                ends = (Interval(None, None, None, spread),) * 3
-            else:
-                own, between = np.sqrt(spread.variances).tolist()
-                ends = (
-                    Interval(own, *wilson(value, own, spread.items, level, spread.freedom)),
-                    humans.intervals[ITEMS] if name == ITEMS else for_others(self.others, humans, self.by_n, groups),
-                    paired(float(gap), between, spread.items, spread.freedom, level),
-                )
-            for of_figure, end in zip(intervals, ends, strict=True):
-                of_figure[name] = end
-        mine, humans, gap = map(leading, (mine, humans, gap), intervals, [interval_for] * 3)
-        return mine, humans, gap
+        gap = value - float(humans)
+
+        def of_mine(variance: float, items: float, freedom: float) -> Interval:
+            return Interval(sqrt(variance), *wilson(value, sqrt(variance), items, level, freedom))
+
+        def of_gap(variance: float, items: float, freedom: float) -> Interval:
+            return paired(gap, sqrt(variance), items, freedom, level)
+
+        between = self.intervals(self.gap, of_gap)
+        among = {**humans.intervals, ANNOTATORS: for_others(self.others, humans, self.by_n, groups)}
+        if between[ANNOTATORS].low is None:
+            among = between
+        return (
+            leading(replace(humans, value=value), self.intervals(self.agreement, of_mine), interval_for),
+            leading(humans, among, interval_for),
+            leading(replace(humans, value=gap), between, interval_for),
+        )
 
     def classes(self, level: float, weights: str) -> tuple[ClassAgreement, ...]:
         """One entry per class that people gave; annotations of one item are not independent, items are."""
@@ -314,12 +294,6 @@ def paired(value: float, stderr: float, items: float, freedom: float, level: flo
     error = hypot(stderr, sqrt(UNSEEN) / items)
     reach = two_sided(level, freedom) * error
     return Interval(error, max(-1.0, value - reach), min(1.0, value + reach))
-
-
-def _variances(without: Sequence[Floats], times: Floats | None = None) -> Floats:
-    """The jackknife variance of each figure from its values without each unit; NaN if one of them is undefined."""
-    squares = [deviations(values, times)[1] ** 2 for values in without]
-    return np.array([total(each if times is None else times * each) for each in squares])
 
 
 def self_agreement(answers: Ints, similarity: Floats | None, level: float) -> Estimate:

@@ -7,33 +7,48 @@ Both contain the noise of single annotations, which is subtracted once: V = V_it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, sqrt
+from typing import Literal
 
 import numpy as np
 
-from spagree.counts.coded import Coded
+from spagree.codes import Codes, Floats, Ints, numbered, sums
+from spagree.counts.tally import People, Tally
 from spagree.errors import count
 from spagree.estimate import jackknife
-from spagree.estimate.intervals import deviations, effective_number
 from spagree.estimate.item_groups import ItemGroups, total
-from spagree.estimate.jackknife import Sizes, Units
+from spagree.estimate.jackknife import Kinds, Sizes, Units
 from spagree.estimate.label_counts import LabelCounts, votes_in_codes
-from spagree.estimate.meetings import PairSums, pair_sums
-from spagree.estimate.overlap import team_of_each
-from spagree.estimate.uncertainty import ITEMS, Estimate, Interval, effective_items, steadied, wilson
+from spagree.estimate.pairs import PairSums, connected, pair_sums, team_of_each
+from spagree.estimate.uncertainty import (
+    ANNOTATORS,
+    ITEMS,
+    Estimate,
+    Interval,
+    effective_items,
+    effective_number,
+    item_freedom,
+    steadied,
+    wilson,
+)
 from spagree.estimate.weights import ByN
-from spagree.grouping import Floats, Ints, numbered
 
+MOST_ONE_BY_ONE = 500_000  # annotations to leave out one by one; of more, those of a kind together
 FEWEST = 4  # annotators or teams: three cannot show how they differ
 FEW = ("no annotators", "one annotator", "two annotators", "three annotators")
 NEARLY_ALL = 0.9  # of the annotations of shared items: a team with so many of them is the whole
 ONE_NEEDED = "without one of the annotators the figure is undefined: how annotators differ cannot be seen"
 
+Kind = Literal["items", "teams", "people", "annotations"]
 Values = Callable[[LabelCounts, Units], Floats]
 """A figure without each unit; NaN where it is undefined."""
+Without = Callable[[Kind], tuple[Floats, Floats]]
+"""The same for each unit of a kind, and how many units are alike."""
+Made = Callable[[float, float, float], Interval]
+"""An interval from a variance, so many equally informative items, and degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +63,40 @@ class Spread:
     """0 if all are one team; otherwise items and people are nested in teams."""
     equal_items: float
     """How many equally weighted items, or teams, would be as informative."""
-    equal_annotators: float
-    """How many equally busy annotators would be as informative."""
+    freedom: float
+    """The degrees of freedom: those of items, annotators or teams, whichever are fewest."""
 
     @property
     def variance(self) -> float:
         """For other annotators on other items: never below that over items, pairs or teams."""
         return max(self.items, self.items + self.annotators - self.annotations, self.pairs, self.teams)
 
-    @property
-    def freedom(self) -> float:
-        """The degrees of freedom: those of items or annotators, whichever are fewer."""
-        return min(self.equal_items, self.equal_annotators) - 1
-
 
 @dataclass(frozen=True)
 class Others:
     """Annotations by known annotators, and what they say about other annotators."""
 
-    codes: Coded
+    codes: Codes
     votes: LabelCounts
     """Of single items, by code, under the metric in use."""
     patterns: LabelCounts
     """The same votes with alike items together."""
     cluster: Ints | None = None
     """The cluster of each item, by code, −1 for none; None if items are independent."""
-    _made: dict[tuple[str, bool], Units] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[tuple[Kind, bool], tuple[LabelCounts, Units]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
-        cls, codes: Coded, patterns: LabelCounts | None, similarity: Floats | None, cluster: Ints | None = None
+        cls, codes: Codes, patterns: LabelCounts | None, similarity: Floats | None, cluster: Ints | None = None
     ) -> Others:
         """From coded annotations; ``patterns`` is None if the tally does not keep them."""
         votes = replace(votes_in_codes(codes), similarity=similarity)
         return cls(codes, votes, votes if patterns is None else patterns, cluster)
+
+    @property
+    def unknown(self) -> int:
+        """Annotations by unknown annotators."""
+        return self.codes.unknown
 
     @cached_property
     def shared(self) -> Floats:
@@ -95,7 +110,7 @@ class Others:
 
         None if all are one team, or may be: an unknown annotator may have met both sides.
         """
-        if self.codes.unknown:
+        if self.unknown:
             return None
         team, pairable = team_of_each(self.codes), self.votes.n > 1
         numbers = np.full(len(team), -1)
@@ -124,8 +139,8 @@ class Others:
     def why_not(self) -> str | None:
         """Why these annotators say nothing about others; None if they do."""
         people = int((self.shared > 0).sum())
-        if self.codes.unknown:
-            return f"the annotator of {count(self.codes.unknown, 'annotation')} is unknown"
+        if self.unknown:
+            return f"the annotator of {count(self.unknown, 'annotation')} is unknown"
         if people < FEWEST:
             return f"{FEW[people]} cannot show how annotators differ; that takes four"
         if 1 < self.team_count < FEWEST:
@@ -134,54 +149,161 @@ class Others:
         return None
 
     @cached_property
-    def pairable(self) -> LabelCounts:
-        """The patterns of items with two annotations or more."""
-        return self.patterns.pairable()
-
-    @cached_property
     def sizes(self) -> Sizes:
         """Items and agreeing pairs for each number of annotations."""
         return Sizes.of(self.patterns)
 
-    def spread(
-        self,
-        values: Values,
-        items: float,
-        equal_items: float,
-        observed: float,
-        *,
-        room: float = 1.0,
-        shares: bool = False,
-    ) -> Spread | None:
-        """The spread of a figure for other annotators, given its variance over items; None if somebody is needed.
+    def left_out(self, kind: Kind, *, shares: bool = False) -> tuple[LabelCounts, Units]:
+        """The votes, with each unit of a kind to leave out: made once, because all schemes and coefficients use them.
 
-        ``values`` gives the figure without each unit; ``observed`` is P_o and ``room`` 1 − P_e.
+        Annotations with the same label on alike items are alike. ``shares`` is as for :func:`jackknife.items`.
         """
-        between = 0.0
-        if self.teams is not None:
-            votes = replace(self.votes, cluster=self.teams)
-            teams = self._units("teams", shares, lambda: jackknife.items(votes, shares=shares))
-            between = teams.variance(values(votes, teams)) or 0.0
-            equal_items = min(equal_items, self.equal_teams)
-        without = values(self.votes, self.people(shares=shares))[self.shared > 0]
-        if not np.isfinite(without).all():
+        key = kind, shares and kind != "people"
+        if key not in self._made:
+            self._made[key] = self._units_of(kind, shares)
+        return self._made[key]
+
+    def _units_of(self, kind: Kind, shares: bool) -> tuple[LabelCounts, Units]:
+        if kind == "people":
+            return self.votes, jackknife.annotators(self.codes, self.votes)
+        if kind == "annotations":
+            votes = self.patterns if shares else self.patterns.pairable()
+            return votes, jackknife.annotations(votes)
+        votes = replace(self.votes, cluster=self.cluster if kind == "items" else self.teams)
+        return votes, jackknife.items(votes, shares=shares)
+
+    def spread(
+        self, without: Without, items: float, equal_items: float, freedom: float, met: float = 0.0
+    ) -> Spread | None:
+        """The spread of a figure for other annotators, given its variances over items and over pairs of annotators.
+
+        The first has so many degrees of ``freedom``. None if somebody is needed: without them the figure is undefined.
+        """
+        teams = 0.0 if self.teams is None else jackknife.variance(*without("teams")) or 0.0
+        people = jackknife.variance(*without("people"))
+        if people is None:
             return None
-        alike = self.patterns if shares else self.pairable
-        single = self._units("single", shares, lambda: jackknife.annotations(alike, shares=shares))
-        noise = single.variance(values(alike, single)) or 0.0
-        differing = total(deviations(without)[1] ** 2)
-        met = self.meetings.variance(observed) / room**2 if self.meetings else 0.0
-        return Spread(items, differing, noise, met, between, equal_items, effective_number(self.shared))
+        noise = jackknife.variance(*without("annotations")) or 0.0
+        freedom = min(freedom, self.equal_teams - 1, effective_number(self.shared) - 1)
+        return Spread(items, people, noise, met, teams, min(equal_items, self.equal_teams), freedom)
 
-    def people(self, *, shares: bool = False) -> Units:
-        """Each annotator as a unit, by code."""
-        return self._units("people", shares, lambda: jackknife.annotators(self.codes, self.votes, shares=shares))
+    def intervals(
+        self, without: Without, items: float, equal_items: float, freedom: float, made: Made, met: float = 0.0
+    ) -> dict[str, Interval]:
+        """Of a figure whose variance over items is known: for these annotators, and for others or why not."""
+        alone = made(items, equal_items, freedom)
+        wider = Interval(None, None, None, self.why_not or ONE_NEEDED)
+        spread = None if self.why_not else self.spread(without, items, equal_items, freedom, met)
+        if spread is not None:
+            wider = made(spread.variance, spread.equal_items, spread.freedom).at_least(alone)
+        return {ITEMS: alone, ANNOTATORS: wider}
 
-    def _units(self, kind: str, shares: bool, make: Callable[[], Units]) -> Units:
-        """Units serve every scheme and coefficient: made once."""
-        if (kind, shares) not in self._made:
-            self._made[kind, shares] = make()
-        return self._made[kind, shares]
+    def figure(self, values: Values, *, shares: bool = False) -> Without:
+        """A figure that is computed from votes and units, without each unit of a kind."""
+
+        def without(kind: Kind) -> tuple[Floats, Floats]:
+            votes, units = self.left_out(kind, shares=shares)
+            return values(votes, units), units.times
+
+        return without
+
+    def between_pairs(self, observed: float) -> float:
+        """The variance of agreement over who meets whom; 0 if there are too many pairs to look at."""
+        return self.meetings.variance(observed) if self.meetings else 0.0
+
+
+@dataclass(frozen=True)
+class InTally(Others):
+    """The same from the kinds of annotations of each annotator, which a tally keeps; of few people also who met."""
+
+    kinds: Kinds = field(kw_only=True)
+    tally: Tally = field(kw_only=True)
+    met: Sequence[tuple[str, str, int, int]] | None = field(kw_only=True)
+
+    @classmethod
+    def of_tally(
+        cls,
+        tally: Tally,
+        people: People,
+        patterns: LabelCounts | None,
+        met: Sequence[tuple[str, str, int, int]] | None = None,
+        codes: Codes | None = None,
+    ) -> InTally:
+        """From the cells of a tally; ``patterns`` is None if it does not keep them.
+
+        Who met whom is known from the ``codes`` of the annotations, or from ``met``: pairs of annotators with their
+        shared items and on how many they agree.
+        """
+        none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        votes = LabelCounts((), np.zeros(0), none, none, np.zeros(0)) if patterns is None else patterns
+        codes = Codes(nobody, nobody, nobody, (), ()) if codes is None else codes
+        return cls(codes, votes, votes, kinds=Kinds.of(people), tally=tally, met=met)
+
+    @property
+    def unknown(self) -> int:
+        """Annotations by unknown annotators."""
+        return self.tally.annotations - int(total(self.kinds.times))
+
+    @property
+    def shared(self) -> Floats:
+        """Items each annotator shares with others."""
+        return self.kinds.shared
+
+    @cached_property
+    def teams(self) -> Ints | None:
+        """The team of each annotator, numbered from 0; None if all are one team, or it is not known who met."""
+        if self.unknown or (self.met is None and not len(self.codes.item)):
+            return None
+        place = {who: number for number, who in enumerate(self.kinds.annotators)}
+        if self.met is None:
+            known = np.array([place.get(who, -1) for who in self.codes.annotators], dtype=np.int64)
+            group = connected(self.codes.item, known[self.codes.annotator], len(place))
+        else:
+            ends = np.array([place[who] for pair in self.met for who in pair[:2]], dtype=np.int64)
+            group = connected(np.repeat(np.arange(len(self.met)), 2), ends, len(place))
+        numbers = numbered(group)[1]
+        sizes = sums(numbers, self.shared, int(numbers.max(initial=-1)) + 1)
+        is_whole = (sizes > 0).sum() < 2 or sizes.max() >= NEARLY_ALL * sizes.sum()
+        return None if is_whole else numbers
+
+    @property
+    def equal_teams(self) -> float:
+        """How many equally busy teams would be as informative; infinite if all are one team."""
+        return inf if self.teams is None else effective_number(sums(self.teams, self.shared, int(self.teams.max()) + 1))
+
+    @property
+    def team_count(self) -> int:
+        """How many teams share no item with each other."""
+        return 1 if self.teams is None else len(set(self.teams[self.shared > 0].tolist()))
+
+    @cached_property
+    def meetings(self) -> PairSums | None:
+        """Sums over the pairs of annotators; None if it is not known who met."""
+        if self.met is None:
+            return pair_sums(self.codes, None) if len(self.codes.item) else None
+        shared, alike = (np.array([pair[place] for pair in self.met], dtype=np.float64) for place in (2, 3))
+        return PairSums.of(shared, alike)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Items and agreeing pairs for each number of annotations."""
+        if self.tally.patterns is not None:
+            return Sizes.of(self.patterns)
+        pairable = {cell: items for cell, items in self.tally.cells.items() if cell.n > 1}
+        n = np.array(sorted({cell.n for cell in pairable}), dtype=np.int64)
+        place = np.searchsorted(n, [cell.n for cell in pairable])
+        items = np.array([*pairable.values()], dtype=np.float64)
+        agreeing = items * np.array([cell.pairs for cell in pairable], dtype=np.float64)
+        return Sizes(n, sums(place, items, len(n)), sums(place, agreeing, len(n)))
+
+    def _units_of(self, kind: Kind, shares: bool) -> tuple[LabelCounts, Units]:
+        if kind == "people":
+            return self.patterns, self.kinds.annotators_out(self.patterns)
+        if kind == "teams" and self.teams is not None:
+            return self.patterns, self.kinds.teams_out(self.patterns, self.teams)
+        if kind == "annotations" and self.tally.patterns is None:
+            return self.patterns, self.kinds.annotations_out()
+        return super()._units_of(kind, shares)
 
 
 def for_others(others: Others, figure: Estimate, by_n: ByN, groups: ItemGroups) -> Interval:
@@ -192,10 +314,13 @@ def for_others(others: Others, figure: Estimate, by_n: ByN, groups: ItemGroups) 
     items, weights = figure.intervals.get(ITEMS), groups.weights(by_n)
     if figure.value is None or items is None or items.stderr is None:
         return Interval(None, None, None, figure.undefined)
-    equal = effective_items(groups, weights)
-    spread = others.spread(lambda _, units: others.sizes.without(units, by_n), items.stderr**2, equal, figure.value)
-    if spread is None:
-        return Interval(None, None, None, ONE_NEEDED)
-    added = steadied(figure.value, items.stderr, groups, weights) ** 2 - items.stderr**2
-    low, high = wilson(figure.value, sqrt(spread.variance + added), spread.equal_items, figure.level, spread.freedom)
-    return Interval(sqrt(spread.variance), low, high).at_least(items)
+    value, variance = figure.value, items.stderr**2
+    added = steadied(value, items.stderr, groups, weights) ** 2 - variance
+
+    def made(variance: float, equal_items: float, freedom: float) -> Interval:
+        low, high = wilson(value, sqrt(variance + added), equal_items, figure.level, freedom)
+        return Interval(sqrt(variance), low, high)
+
+    without = others.figure(lambda _, units: others.sizes.without(units, by_n))
+    equal, freedom = effective_items(groups, weights), item_freedom(groups, weights)
+    return others.intervals(without, variance, equal, freedom, made, others.between_pairs(value))[ANNOTATORS]

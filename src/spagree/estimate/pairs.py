@@ -1,36 +1,425 @@
-"""Agreement, Cohen's kappa and Scott's pi of each pair of annotators who share items."""
+"""Who annotated how much, who met whom, and how those who met agree: teams, bridges, and every pair with its kappas.
+
+Annotators are connected when they share an item. A single SPA for disconnected teams is an average over teams; nothing
+in the data shows whether the teams agree with each other. Annotations are a sparse matrix with a column per item:
+products of its rows, a block of annotators at a time, count the items that two share. The work is Σ n(n−1)/2 over the
+items, whatever the number of annotators, and memory stays bounded.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from spagree.counts.coded import Coded
-from spagree.errors import DataError, UsageError
-from spagree.estimate.chance import FEW_FOR_METRIC
-from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits, mean_error, wilson_each
+from spagree.codes import (
+    MOST_SUMMED,
+    AnyInts,
+    Codes,
+    Floats,
+    Ints,
+    counted,
+    numbered,
+    pairs_within,
+    run_of_each,
+    run_starts,
+    sums,
+)
+from spagree.counts.tally import Tally
+from spagree.errors import DataError, UsageError, count
 from spagree.estimate.label_counts import LabelCounts
-from spagree.estimate.meetings import Meetings, agreeing, meetings
-from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.grouping import Floats, Ints, sums
+from spagree.estimate.uncertainty import (
+    ALL_ALIKE,
+    FEW_FOR_METRIC,
+    FEW_ITEMS,
+    LEAST_FREEDOM,
+    below_chance,
+    fisher_limits,
+    kappa_limits,
+    mean_error,
+    raised,
+    wilson_each,
+)
+from spagree.messages import Warning, opt
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
+
+THIN = 5
+CHEAP_MEETINGS = 300_000
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """Annotators connected by items they share, directly or through others."""
+
+    annotators: tuple[str, ...]
+    items: int
+    """Items its members annotated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A team within a team, connected to the rest by only a few items."""
+
+    team: Team
+    items: int
+    """Items it shares with the rest: fewer than 5."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How annotators are connected; teams have two or more members, largest first."""
+
+    annotators: int
+    teams: tuple[Team, ...]
+    thin_bridges: tuple[Bridge, ...]
+    alone: tuple[str, ...]
+    """Annotators who share no item with anyone."""
+    single_items: int
+    """Items annotated once."""
+    unknown: int = 0
+    """Annotations by unknown annotators, who may connect teams that look disconnected."""
+    alone_annotations: int = 0
+    """Annotations by those who share no item."""
+
+
+def overlap(codes: Codes, *, bridges: bool = True) -> Overlap:
+    """The graph of annotators who share items; finding thin bridges looks at every pair that met.
+
+    >>> ints = lambda *values: np.array(values, dtype=np.int32)
+    >>> links = overlap(Codes(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
+    >>> [team.annotators for team in links.teams], links.alone, links.single_items
+    ([('a', 'b'), ('c', 'd')], ('e',), 1)
+    """
+    size = np.bincount(codes.item, minlength=codes.items)
+    shared = (size[codes.item] > 1) & (codes.annotator >= 0)
+    people = len(codes.annotators)
+    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
+    met = np.bincount(codes.annotator[shared], minlength=people) > 0
+    group = connected(codes.item[shared], codes.annotator[shared], people)
+    teams = tuple(team for _, team, _ in _teams(codes, group))
+    alone = tuple(codes.annotators[place] for place in np.flatnonzero(~met))
+    thin = []
+    if bridges:  # teams linked by pairs with at least five shared items, but linked to the other such teams by fewer
+        linked = np.arange(people)
+        for left, right, both, _ in pair_counts(codes):
+            apart = (both >= THIN) & (linked[left] != linked[right])
+            links = np.stack([linked[left[apart]], linked[right[apart]]], axis=1)
+            linked = connected(np.repeat(np.arange(len(links)), 2), links.ravel(), people)[linked]
+        inner = _teams(codes, linked)
+        within = Counter(int(group[first]) for first, _, _ in inner)
+        for first, team, between in inner:
+            if within[int(group[first])] > 1 and between < THIN:
+                thin.append(Bridge(team, between))
+    return Overlap(
+        people, teams, tuple(thin), alone, int((size == 1).sum()), codes.unknown, int(annotations[~met].sum())
+    )
+
+
+def team_of_each(codes: Codes) -> Ints:
+    """The team of each item, by the lowest code among the annotators it is connected with.
+
+    >>> ints = lambda *values: np.array(values, dtype=np.int32)
+    >>> codes = Codes(ints(0, 0, 1, 1, 2), ints(1, 0, 2, 3, 2), ints(0, 0, 0, 0, 0), tuple("abcd"), ("x",))
+    >>> team_of_each(codes).tolist()
+    [0, 2, 2]
+    """
+    group = connected(codes.item, codes.annotator, len(codes.annotators))
+    return group[codes.annotator[run_starts(codes.item)]]
+
+
+def is_cheap(codes: Codes) -> bool:
+    """Whether all pairs that met can be examined by default."""
+    size = np.bincount(codes.item, minlength=codes.items)
+    return int((size * (size - 1)).sum()) <= 2 * CHEAP_MEETINGS
+
+
+def connected(item: AnyInts, who: AnyInts, people: int) -> Ints:
+    """A number per annotator, the same for those who are connected: the lowest code among them.
+
+    Equal items are adjacent.
+    """
+    lowest, starts = np.arange(people), run_starts(item)
+    sizes = np.diff(starts, append=len(item))
+    while True:
+        of_item = np.minimum.reduceat(lowest[who], starts) if len(starts) else lowest[:0]
+        lower = lowest.copy()
+        np.minimum.at(lower, who, np.repeat(of_item, sizes))
+        lower = lower[lower]  # pointer jumping: long chains shorten quickly
+        if not lower.any() or (lower == lowest).all():
+            return lower
+        lowest = lower
+
+
+def _teams(codes: Codes, group: Ints) -> list[tuple[int, Team, int]]:
+    """Groups of at least two, largest first: a member, the team, and the number of items it shares with others."""
+    named = codes.annotator >= 0
+    key = codes.item[named].astype(np.int64) * max(1, len(group)) + group[codes.annotator[named]]
+    item, number = np.divmod(counted(key[run_starts(key)])[0], max(1, len(group)))
+    shared = np.bincount(item, minlength=codes.items)[item] > 1
+    items, between = (np.bincount(number[rows], minlength=len(group)) for rows in (slice(None), shared))
+    order = np.argsort(group, kind="stable")
+    starts = run_starts(group[order])
+    sizes = np.diff(starts, append=len(order))
+    teams = []
+    for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
+        members = order[start : start + size].tolist()
+        first = members[0]
+        team = Team(tuple(codes.annotators[place] for place in members), int(items[first]))
+        teams.append((first, team, int(between[first])))
+    return sorted(teams, key=lambda each: (-len(each[1].annotators), each[1].annotators))
+
+
+def overlap_warnings(overlap: Overlap) -> Iterator[Warning]:
+    """Only if all annotators are known: an unknown one may have met both sides."""
+    if overlap.unknown:
+        return
+    if len(overlap.teams) > 1:
+        sizes = ", ".join(f"{len(team.annotators):,}" for team in overlap.teams[:SHOWN])
+        more = ", …" if len(overlap.teams) > SHOWN else ""
+        yield Warning(
+            "disconnected_teams",
+            f"the annotators form {len(overlap.teams):,} teams (of {sizes}{more}) that never annotated an item "
+            "together: SPA averages the agreement within teams, and nothing shows whether the teams agree with each "
+            "other. Have some items annotated across teams, or measure each team separately.",
+        )
+    if overlap.thin_bridges:
+        bridge = overlap.thin_bridges[-1]
+        yield Warning(
+            "thin_bridge",
+            f"a team of {count(len(bridge.team.annotators), 'annotator')} shares only {count(bridge.items, 'item')} "
+            "with all the others, and nothing else can show whether they agree with each other. Have more items "
+            "annotated across teams.",
+        )
+
+
+MOST_MEETINGS = 1_000_000_000
+MOST_COUNTED = 200  # annotators whose pairs an engine counts
+MEETINGS_AT_ONCE = 2_000_000
+FEW_MEETINGS = 3_000_000
+CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Meetings:
+    """Who met whom with which labels: ``count`` shared items on which a pair gave ``one`` and ``other``.
+
+    ``left`` and ``right`` are the two annotators of each pair; the entries of a pair are in order of their labels.
+    """
+
+    left: Ints
+    right: Ints
+    pair: Ints
+    one: Ints
+    other: Ints
+    count: Floats
+
+    @cached_property
+    def shared(self) -> Floats:
+        """Shared items of each pair."""
+        return sums(self.pair, self.count, len(self.left))
+
+    def per_pair(self, values: Floats) -> Floats:
+        """Sum over the shared items of each pair."""
+        return sums(self.pair, values * self.count, len(self.left))
+
+    def agree(self, similarity: Floats | None) -> Floats:
+        """How much the two labels of each entry agree."""
+        alike = self.one == self.other if similarity is None else similarity[self.one, self.other]
+        return np.asarray(alike, dtype=np.float64)
+
+    def of_pairs(self, kept: NDArray[np.bool_]) -> Meetings:
+        """Only some of the pairs."""
+        rows, number = kept[self.pair], np.cumsum(kept) - 1
+        entries = (number[self.pair[rows]], self.one[rows], self.other[rows], self.count[rows])
+        return Meetings(self.left[kept], self.right[kept], *entries)
+
+    def blocks(self) -> Iterator[Meetings]:
+        """Blocks of pairs small enough for a table of pairs × labels."""
+        labels = len(counted(np.concatenate([self.one, self.other]))[0])
+        step = max(1, CELLS_AT_ONCE // max(1, labels))
+        if len(self.left) <= step:
+            yield self
+            return
+        order = np.argsort(self.pair, kind="stable")
+        starts = np.arange(0, len(self.left), step)
+        ends = np.append(np.searchsorted(self.pair[order], starts[1:]), len(order))
+        for start, rows in zip(starts, np.split(order, ends[:-1]), strict=True):
+            pairs = slice(start, start + step)
+            entries = (self.pair[rows] - start, self.one[rows], self.other[rows], self.count[rows])
+            yield Meetings(self.left[pairs], self.right[pairs], *entries)
+
+
+def meetings(codes: Codes, pairs: Ints | None = None) -> Iterator[Meetings]:
+    """All meetings of two known annotators, a block of annotators at a time; at least one block, which may be empty.
+
+    ``pairs`` limits them to some pairs: the lower code of the two, times the number of annotators, plus the other.
+    """
+    who, item, label = _by_named(codes)
+    people = max(1, len(codes.annotators))
+    first, row = numbered(who, label)
+    who, label = who[first], label[first]
+    lefts = None if pairs is None else pairs // people
+    for one, other, times in _met(who, _matrix(row, item, np.ones(len(row), dtype=np.int64)), lefts):
+        entry, pair = numbered(run_of_each(who[one]), who[other])
+        left, right = who[one[entry]], who[other[entry]]
+        block = Meetings(left, right, pair, label[one], label[other], times.astype(np.float64))
+        yield block if pairs is None else block.of_pairs(np.isin(left * people + right, pairs))
+
+
+def pair_counts(codes: Codes, similarity: Floats | None = None) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
+    """Each pair that met, block by block: the two annotators, the items they share, and on how many of them they agree.
+
+    Few meetings are compared one by one: that is quicker than the import of scipy and its products. For nominal labels
+    both counts come from one product: columns of items with entries 1, and columns of items with a label whose entries
+    are so large that their products exceed any number of shared items.
+    """
+    who, item, label = _by_named(codes)
+    size, people = counted(item)[1], max(1, len(codes.annotators))
+    if (size * (size - 1)).sum() <= 2 * FEW_MEETINGS:
+        one, other = pairs_within(size)
+        kept = who[one] != who[other]
+        one, other = one[kept], other[kept]
+        pair = np.minimum(who[one], who[other]) * people + np.maximum(who[one], who[other])
+        first, place = numbered(pair)
+        alike = label[one] == label[other] if similarity is None else similarity[label[one], label[other]]
+        shared = sums(place, np.ones(len(place)), len(first))
+        yield *np.divmod(pair[first], people), shared, sums(place, alike.astype(np.float64), len(first))
+    elif similarity is None:
+        first, row = numbered(who)
+        large = 1 << (codes.items.bit_length() + 1) // 2
+        columns = np.concatenate([item, codes.items + numbered(item, label)[1]])
+        matrix = _matrix(np.tile(row, 2), columns, np.repeat(np.array([1, large]), len(row)))
+        for one, other, both in _met(who[first], matrix):
+            alike, shared = np.divmod(both, large * large)
+            yield who[first[one]], who[first[other]], shared.astype(np.float64), alike.astype(np.float64)
+    else:
+        yield from _of_meetings(codes, similarity)
+
+
+def _of_meetings(codes: Codes, similarity: Floats) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
+    """The same from the meetings, to the last bit as a table of pairs has it."""
+    for block in meetings(codes):
+        yield block.left, block.right, block.shared, block.per_pair(block.agree(similarity))
+
+
+class PairSums(NamedTuple):
+    """Sums over the pairs of annotators who met: w shared items, on which they agree a times in all."""
+
+    pairs: int
+    shared: float
+    shared_squares: float
+    products: float
+    agreeing_squares: float
+
+    @classmethod
+    def of(cls, shared: Floats, alike: Floats) -> Self:
+        """Of pairs with these sums."""
+        sums = shared.sum(), (shared**2).sum(), (shared * alike).sum(), (alike**2).sum()
+        return cls(len(shared), *map(float, sums))
+
+    def variance(self, value: float) -> float:
+        """m/(m − 1)·Σw²(a/w − value)²/(Σw)²: how much agreement depends on who meets whom (docs/mathematics.md §9)."""
+        spread = self.agreeing_squares - 2 * value * self.products + value * value * self.shared_squares
+        return max(0.0, spread) * self.pairs / max(1, self.pairs - 1) / self.shared**2 if self.shared else 0.0
+
+
+def pair_sums(codes: Codes, similarity: Floats | None) -> PairSums | None:
+    """The sums over all pairs of annotators who met; None if there are too many meetings to look at each."""
+    _, item, _ = _by_named(codes)
+    size = counted(item)[1]
+    if int((size * (size - 1)).sum()) // 2 > MOST_SUMMED:
+        return None
+    parts = [PairSums.of(shared, alike) for _, _, shared, alike in pair_counts(codes, similarity)]
+    return PairSums(*map(sum, zip(*parts, strict=True)))
+
+
+def _by_named(codes: Codes) -> tuple[Ints, Ints, Ints]:
+    """Annotators, items and labels of the annotations by known annotators; refused if they met too often."""
+    is_named = codes.annotator >= 0
+    who, item, label = (column[is_named].astype(np.int64) for column in (codes.annotator, codes.item, codes.label))
+    size = np.bincount(item)
+    met = int((size * (size - 1)).sum()) // 2
+    if met > MOST_MEETINGS:
+        raise DataError(
+            f"annotators met {met:,} times: too many to compare in pairs (at most {MOST_MEETINGS:,}); take the first "
+            f"annotations of each item ({opt.first})"
+        )
+    return who, item, label
+
+
+def _matrix(rows: Ints, columns: Ints, entries: Ints) -> Any:
+    from scipy.sparse import csr_array
+
+    shape = tuple(int(codes.max(initial=-1)) + 1 for codes in (rows, columns))
+    return csr_array((entries, (rows, columns)), shape=shape)
+
+
+def _met(who: Ints, matrix: Any, lefts: Ints | None = None) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Products of any two rows of different annotators that are not 0: the rows, the lower annotator first, in order.
+
+    ``who`` is the annotator of each row, sorted. With ``lefts`` only these are the lower ones.
+    """
+    rows = np.arange(len(who)) if lefts is None else np.flatnonzero(np.isin(who, lefts))
+    if not len(rows):
+        yield rows, rows, rows
+        return
+    work = np.add.reduceat(np.bincount(matrix.indices)[matrix.indices], matrix.indptr[:-1])[rows]
+    block_of = np.cumsum(work) // MEETINGS_AT_ONCE
+    people = run_starts(who[rows])
+    firsts = people[run_starts(block_of[people])]
+    for block in np.split(rows, firsts[1:]):
+        product = (matrix[block[0] :] @ matrix[block].T).tocsc()  # by column: rows in order
+        one, other = np.repeat(block, np.diff(product.indptr)), product.indices.astype(np.int64) + block[0]
+        after = who[other] > who[one]
+        yield one[after], other[after], product.data[after]
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """The busiest annotator, and the fewest who made at least half; shares are of all annotations by known people."""
+
+    annotators: int
+    busiest: str
+    """The first by name, if several are."""
+    share: float
+    half: int
+    share_of_half: float
+
+
+def concentration(tally: Tally) -> Concentration | None:
+    """Who made how much; None if no annotator is known.
+
+    >>> rows = [{"yes": 2}, {"no": 2}]
+    >>> from dataclasses import replace
+    >>> concentration(replace(Tally.from_items(rows), annotators={"ann": 2, "bob": 1, "cyd": 1}))
+    Concentration(annotators=3, busiest='ann', share=0.5, half=1, share_of_half=0.5)
+    """
+    made = sorted((tally.annotators or {}).items(), key=lambda each: (-each[1], each[0]))
+    so_far = list(accumulate(count for _, count in made))
+    if not so_far or not so_far[-1]:
+        return None
+    (name, most), half = made[0], bisect_left(so_far, so_far[-1] / 2)
+    return Concentration(len(made), name, most / so_far[-1], half + 1, so_far[half] / so_far[-1])
+
 
 MOST_PAIRS = 20_000_000  # rows of a table: about 3 GB
 CERTAIN = 1e-12
 ONE_CLASS = "both gave one label to all they share, so agreement by chance is certain"
 ONE_ITEM = "they share only one item, too few to show how items differ"
-ALL_ALIKE = "leaving out any one item does not change kappa: how far it may be off cannot be seen"
-STEADY_ITEMS = 30
 
 
 def pairs(
-    codes: Coded, similar: LabelCounts | None, level: float, least: int = 1, worst: int | None = None
+    codes: Codes, similar: LabelCounts | None, level: float, least: int = 1, worst: int | None = None
 ) -> polars.DataFrame:
     """One row per pair of annotators with ``least`` shared items, lowest agreement first, few shared items last.
 
@@ -73,16 +462,12 @@ def pairs(
     return frame.sort("few", "agreement", "annotator", "other")
 
 
-def _worst(codes: Coded, similarity: Floats | None, least: int, worst: int) -> Ints:
+def _worst(codes: Codes, similarity: Floats | None, least: int, worst: int) -> Ints:
     """The first pairs of the table, as :func:`meetings` takes them: all are counted, and sorted by agreement."""
     import polars
 
-    def counts() -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
-        for block in meetings(codes):
-            yield block.left, block.right, block.shared, block.per_pair(block.agree(similarity))
-
     first = polars.DataFrame()
-    for left, right, shared, alike in agreeing(codes) if similarity is None else counts():
+    for left, right, shared, alike in pair_counts(codes) if similarity is None else _of_meetings(codes, similarity):
         pair = left * len(codes.annotators) + right
         block = polars.DataFrame({"few": shared < FEW_ITEMS, "agreement": alike / shared, "pair": pair})
         both = polars.concat([first, block.filter(shared >= least)], how="diagonal")
@@ -96,28 +481,16 @@ def _figures(meetings: Meetings, similar: LabelCounts | None, level: float) -> d
     agree = meetings.agree(similarity)
     observed = meetings.per_pair(agree) / size
     stderr = mean_error(size, meetings.per_pair((agree - observed[meetings.pair]) ** 2))
-    used = stderr if similar is None else steadied(observed, stderr, size, similar.pair)
+    used = stderr
+    if similar is not None:  # a few items may happen to agree alike: not below what all pairs of the file suggest
+        spread = observed * (1 - observed)
+        used = raised(stderr, similar.pair * spread / size, spread * size)
     low, high = wilson_each(observed, used, size, level)
     table = _Table(meetings, agree, observed, similarity, level)
     one, other = map(table.smoothed, table.shares)
     kappa = table.coefficient("cohen_kappa", one, other, itself=agree)
     pi = table.coefficient("scott_pi", table.pooled, table.pooled, itself=(1 + agree) / 2)
     return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
-
-
-def steadied(observed: Floats, stderr: Floats, items: Floats, pair: float) -> Floats:
-    """The error of a mean agreement under a metric, not below what all pairs of the file suggest.
-
-    A few items may happen to agree alike. The variance of one item is ``pair`` times P(1 − P) throughout the file; it
-    counts in full as long as fewer than about thirty items differ.
-
-    >>> steadied(np.array([0.5, 0.5]), np.array([0.0, 0.0]), np.array([6.0, 600.0]), 0.4).round(4).tolist()
-    [0.1291, 0.0029]
-    """
-    spread = observed * (1 - observed)
-    with np.errstate(divide="ignore"):
-        share = np.minimum(1.0, STEADY_ITEMS / (4 * spread * items))
-    return np.asarray(np.sqrt(stderr**2 + share * np.maximum(0.0, pair * spread / items - stderr**2)))
 
 
 @dataclass(frozen=True)
@@ -183,20 +556,27 @@ class _Table:
             influence -= (meetings.per_pair(influence) / size)[meetings.pair]
             linearised = mean_error(size, meetings.per_pair(influence**2))
             stderr = np.where(np.isnan(jackknifed), linearised, jackknifed)
-            second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (2, 4))
-            low, high = self._limits(value, stderr, beyond, second**2 / fourth)
+            first, second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
+            freedom = np.maximum(first**2 / second - 1, np.minimum(LEAST_FREEDOM, size - 1))
+            low, high = self._limits(value, stderr, beyond, second**2 / fourth, freedom)
         return {name: value, f"{name}_stderr": stderr, f"{name}_low": low, f"{name}_high": high}
 
-    def _limits(self, value: Floats, stderr: Floats, beyond: Floats, size: Floats) -> tuple[Floats, Floats]:
+    def _limits(
+        self, value: Floats, stderr: Floats, beyond: Floats, informative: Floats, freedom: Floats
+    ) -> tuple[Floats, Floats]:
         """The limits of a kappa on so many equally informative items (docs/mathematics.md §13)."""
-        shared, commonest = self.meetings.shared, (self.shares[0] + self.shares[1]).max(axis=1, initial=0.0)
+        meetings, both = self.meetings, self.shares[0] + self.shares[1]
+        shared, commonest = meetings.shared, both.max(axis=1, initial=0.0)
         most = np.minimum(1.0, 2 - commonest)  # two annotations of an item cannot differ more often
-        low, high = kappa_limits(value, stderr, beyond, most, size, self.level)
+        low, high = kappa_limits(value, stderr, beyond, most, informative, self.level, freedom)
         if self.similarity is None:
-            below = below_chance(shared * (2 - commonest), 2 * shared)
-            return np.where(value < CERTAIN, np.minimum(low, below), low), high
+            often = both.argmax(axis=1) if both.size else np.zeros(len(both), dtype=np.int64)
+            rare = np.searchsorted(self.labels, meetings.one) != often[meetings.pair]
+            never = meetings.per_pair(self.agree * rare) == 0
+            below = np.maximum(below_chance(shared * (2 - commonest), 2 * shared), 1 - 1 / beyond)
+            return np.where(never, np.minimum(low, below), low), high
         enough, perfect = shared >= FEW_ITEMS, value > 1 - CERTAIN
-        fisher = fisher_limits(value, stderr, size - 1, self.level)
+        fisher = fisher_limits(value, stderr, informative - 1, self.level)
         ends = (np.where(perfect, wide, end) for wide, end in zip((low, high), fisher, strict=True))
         low, high = (np.where(enough, end, np.nan) for end in ends)
         return low, high

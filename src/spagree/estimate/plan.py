@@ -18,22 +18,20 @@ from functools import cached_property
 from itertools import islice
 from math import comb, exp, fsum, inf, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars
 
+from spagree.codes import Floats
 from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate.item_groups import ItemGroups, relative_weights
 from spagree.estimate.label_counts import LabelCounts, item_groups_of
-from spagree.estimate.uncertainty import Estimate, half_interval, standard_error, steadied, wilson
+from spagree.estimate.uncertainty import LEAST_FREEDOM, Estimate, half_interval, standard_error, steadied, wilson
 from spagree.estimate.weights import weigh_at
-from spagree.grouping import Floats
 from spagree.options import CustomWeights
-from spagree.timestamps import is_date, unix_seconds
-
-if TYPE_CHECKING:
-    import polars
+from spagree.read.timestamps import is_date, unix_seconds
 
 FRESH, NEW_ITEMS, SAME_ITEMS = "fresh", "new_items", "same_items"
 FINEST, WIDEST = 1e-6, 0.5
@@ -175,17 +173,22 @@ def round_targets(reached: float) -> list[float]:
 class WeightSums:
     """Σk, Σk² and Σk²·Var over items: all that determines the width of their interval."""
 
+    items: int = 0
     weight: float = 0.0
     squares: float = 0.0
     noise: float = 0.0
 
     def plus(self, items: int, k: float, variance: float) -> WeightSums:
         """The same with more items of weight k."""
-        return WeightSums(self.weight + items * k, self.squares + items * k * k, self.noise + items * k * k * variance)
+        squares = items * k * k
+        more = self.items + items, self.weight + items * k, self.squares + squares, self.noise + squares * variance
+        return WeightSums(*more)
 
     def interval(self, spa: float, level: float) -> tuple[float, float]:
         """The interval of such items, built like SPA's."""
-        return wilson(spa, sqrt(self.noise) / self.weight, self.weight**2 / self.squares, level)
+        effective = self.weight**2 / self.squares
+        freedom = max(effective - 1, min(LEAST_FREEDOM, self.items - 1))
+        return wilson(spa, sqrt(self.noise) / self.weight, effective, level, freedom)
 
     def half_width(self, spa: float, level: float) -> float:
         """Half the width of the interval."""
@@ -231,7 +234,7 @@ class Project:
         rough, spa, (groups, weights) = self.after(0), self.spa, self.groups
         measured = max(float(spa.stderr or 0), standard_error(float(spa), groups, weights))
         error = steadied(float(spa), measured, groups, weights)
-        return WeightSums(rough.weight, rough.squares, (error * rough.weight) ** 2)
+        return replace(rough, noise=(error * rough.weight) ** 2)
 
     def after(self, n: int, scale: float = 1.0) -> WeightSums:
         """The predicted sums once all items have at least n annotations."""
@@ -428,8 +431,6 @@ def cheapest(rows: list[Row]) -> list[Row]:
 
 def table_of(rows: list[Row]) -> polars.DataFrame:
     """Rows as a table, each column with its type even if all values are unknown."""
-    import polars
-
     kinds: dict[str, Any] = dict.fromkeys(("route", "undefined"), polars.String)
     kinds |= dict.fromkeys(("half_width", *RANGE, "require"), polars.Float64)
     kinds |= dict.fromkeys(("best", "assumed", "will_pass"), polars.Boolean)
@@ -475,8 +476,16 @@ def item_shape(tally: Tally, theta: float, votes: LabelCounts | None = None) -> 
         return prior
     # t3 of each item with n ≥ 3 and m2 of each with n ≥ 4, unbiased, weighted by 1 − 1/(n − 1) and 1 − 1/(n − 2)
     t3 = [(m * (n - 2) / (n - 1), triples / (n * (n - 1) * (n - 2))) for m, n, _, _, triples in items if n > 2]
-    m2 = [(m * (n - 3) / (n - 2), _disjoint_pairs_agree(n, *sums)) for m, n, *sums in items if n > 3]
-    pair = _pair_variance(items, theta) / spread if by_metric else 1.0  # the prior is relative to it
+    # (A² − 2B − 4T) / n(n−1)(n−2)(n−3): all ordered pairs of pairs, less the same pair and those that share one
+    m2 = [
+        (m * (n - 3) / (n - 2), (pairs * pairs - 2 * squares - 4 * triples) / (4 * comb(n, 2) * comb(n - 2, 2)))
+        for m, n, pairs, squares, triples in items
+        if n > 3
+    ]
+    pair = 1.0  # Var(s) of one pair over the spread, with the weights of annotations_m1: the prior is relative to it
+    if by_metric:
+        squared = fsum(m * squares / n for m, n, _, squares, _ in items if n > 1)
+        pair = (squared / fsum(m * (n - 1) for m, n, *_ in items if n > 1) - theta * theta) / spread
     a = min(max(_shrunk(t3, theta, spread, prior.a * pair), 0.0), 1.0)
     b = _shrunk(m2, theta, spread, prior.b * pair)
     return Shape(a, min(max(b, 0.0), a), pair)
@@ -506,29 +515,11 @@ def _pair_agreement(groups: Iterable[Agreeing]) -> float:
     return float(above / sum(items * (n - 1) for items, n, _ in pairable)) if pairable else 0.0
 
 
-def _pair_variance(groups: Iterable[Agreeing], theta: float) -> float:
-    """Var(s) of one pair of annotations, with the weights of annotations_m1."""
-    pairable = [(items, n, squares) for items, n, _, squares, _ in groups if n > 1]
-    return (
-        fsum(items * squares / n for items, n, squares in pairable) / fsum(items * (n - 1) for items, n, _ in pairable)
-        - theta * theta
-    )
-
-
 def _shrunk(terms: list[tuple[float, float]], theta: float, spread: float, prior: float) -> float:
     """Pool (weight, probability) over the items and shrink the coordinate towards its prior."""
     weight = fsum(w for w, _ in terms)
     pooled = fsum(w * (probability - theta * theta) for w, probability in terms) / spread
     return (pooled + PRIOR_ITEMS * prior) / (weight + PRIOR_ITEMS)
-
-
-def _disjoint_pairs_agree(n: int, pairs: float, squares: float, triples: float) -> float:
-    """(A² − 2B − 4T) / n(n−1)(n−2)(n−3): all ordered pairs of pairs, less the same pair and those that share one.
-
-    >>> _disjoint_pairs_agree(4, 12, 12, 24), _disjoint_pairs_agree(4, 4, 4, 0)
-    (1.0, 0.3333333333333333)
-    """
-    return (pairs * pairs - 2 * squares - 4 * triples) / (4 * comb(n, 2) * comb(n - 2, 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from math import isfinite
 import numpy as np
 
 from spagree import plugins
+from spagree.codes import Floats, Ints, ratio
 from spagree.errors import DataError, UsageError, unknown_name
-from spagree.grouping import Floats, Ints, ratio
 from spagree.messages import opt
 from spagree.options import Similarity
 
@@ -58,8 +58,24 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         """How much each pair of labels agrees; None for nominal labels, where only equal ones agree."""
         if self.rule == NOMINAL:
             return None
-        every, totals_by_label = self._scale(labels), dict(self.scale or zip(labels, totals.tolist(), strict=True))
-        whole = self._of(every, np.array([totals_by_label.get(label, 0.0) for label in every]))
+        # The labels, then any others that set the scale of distances: of the whole, or of a declared order
+        others = (label for label, _ in self.scale) if self.rule in RELATIVE else ()
+        declared = self.order if self.rule in EVENLY_SPACED else ()
+        every = list(dict.fromkeys((*labels, *others, *declared)))
+        if len(every) > MOST_SIMILAR_CLASSES:
+            raise DataError(
+                f"{len(every):,} different labels are too many for the metric {self.name}; group them, or use nominal"
+            )
+        if isinstance(self.rule, str) and self.rule in METRICS:
+            times = dict(self.scale or zip(labels, totals.tolist(), strict=True))
+            whole = METRICS[self.rule](self, every, np.array([times.get(label, 0.0) for label in every]))
+        else:
+            similarity = plugins.load(plugins.METRICS, self.rule) if isinstance(self.rule, str) else self.rule
+            whole = np.array([[float(similarity(one, other)) for other in every] for one in every])
+            if not ((whole >= 0) & (whole <= 1)).all():
+                raise UsageError("metric: your function returned a value outside 0 to 1; 1 is full agreement, 0 none")
+            if not (whole.diagonal() == 1).all() or not np.allclose(whole, whole.T, rtol=0, atol=1e-12):
+                raise UsageError("metric: your function must return 1 for equal labels, and be symmetric")
         place = {label: number for number, label in enumerate(every)}
         chosen = [place[label] for label in labels]
         return whole if len(every) == len(labels) else whole[np.ix_(chosen, chosen)]
@@ -78,22 +94,6 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.9375], [0.9375, 1.0]]]
         """
         return self if self.rule == NOMINAL else replace(self, scale=tuple(sorted(labels.items())))
-
-    def _scale(self, labels: Sequence[str]) -> Sequence[str]:
-        """The labels, then any others that set the scale of distances: of the whole, or of a declared order."""
-        others = (label for label, _ in self.scale) if self.rule in RELATIVE else ()
-        declared = self.order if self.rule in EVENLY_SPACED else ()
-        return list(dict.fromkeys((*labels, *others, *declared)))
-
-    def _of(self, labels: Sequence[str], totals: Floats) -> Floats:
-        if len(labels) > MOST_SIMILAR_CLASSES:
-            raise DataError(
-                f"{len(labels):,} different labels are too many for the metric {self.name}; group them, or use nominal"
-            )
-        if isinstance(self.rule, str) and self.rule in METRICS:
-            return METRICS[self.rule](self, labels, totals)
-        function = plugins.load(plugins.METRICS, self.rule) if isinstance(self.rule, str) else self.rule
-        return _from_function(function, labels)
 
 
 def _similar(distances: Floats) -> Floats:
@@ -198,56 +198,33 @@ def as_set(label: str) -> frozenset[str]:
     return frozenset(part.strip() for part in label.split(SEPARATOR) if part.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class _Sets:
-    """Sets of options, each compared with each: counts of options as matrices."""
+def _of_sets(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+    """Sets of options, each compared with each: counts of options as matrices.
 
-    sizes: Floats
-    shared: Floats
-    options: int
-    """Distinct options of all sets."""
-
-    @classmethod
-    def of(cls, metric: Metric, labels: Sequence[str]) -> _Sets:
-        """Refused if no label holds two options, because then nothing would be compared as a set."""
-        sets = [as_set(label) for label in labels]
-        if labels and all(len(options) < 2 for options in sets) and not any(label.startswith("[") for label in labels):
-            raise DataError(
-                f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); name what separates them "
-                f"with {opt.separator}, or use the metric nominal"
-            )
-        times = Counter(option for options in sets for option in options)
-        place = {option: number for number, option in enumerate(option for option in times if times[option] > 1)}
-        has = np.zeros((len(sets), len(place)))
-        for row, options in zip(has, sets, strict=True):
-            row[[place[option] for option in options if option in place]] = 1
-        sizes, shared = np.array([len(options) for options in sets], dtype=np.float64), has @ has.T
-        np.fill_diagonal(shared, sizes)
-        return cls(sizes, shared, len(times))
-
-    def jaccard(self) -> Floats:
-        """Shared options over all options of both; two empty sets agree."""
-        either = np.add.outer(self.sizes, self.sizes) - self.shared
-        return ratio(self.shared, either, 1.0)
-
-    def masi(self) -> Floats:
-        """Jaccard times 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 otherwise."""
-        jaccard, smaller = self.jaccard(), np.minimum.outer(self.sizes, self.sizes)
-        return np.where(jaccard == 1, 1.0, np.where(self.shared == smaller, jaccard * 2 / 3, jaccard / 3))
-
-    def same_answers(self) -> Floats:
-        """The share of all options on which two sets agree: both have it or neither does."""
-        return 1 - (np.add.outer(self.sizes, self.sizes) - 2 * self.shared) / (self.options or 1)
-
-
-def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
-    """The user's own function; refused if its values are not agreements."""
-    matrix = np.array([[float(similarity(one, other)) for other in labels] for one in labels])
-    if not ((matrix >= 0) & (matrix <= 1)).all():
-        raise UsageError("metric: your function returned a value outside 0 to 1; 1 is full agreement, 0 none")
-    if not (matrix.diagonal() == 1).all() or not np.allclose(matrix, matrix.T, rtol=0, atol=1e-12):
-        raise UsageError("metric: your function must return 1 for equal labels, and be symmetric")
-    return matrix
+    Refused if no label holds two options, because then nothing would be compared as a set.
+    """
+    sets = [as_set(label) for label in labels]
+    if labels and all(len(options) < 2 for options in sets) and not any(label.startswith("[") for label in labels):
+        raise DataError(
+            f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); name what separates them "
+            f"with {opt.separator}, or use the metric nominal"
+        )
+    times = Counter(option for options in sets for option in options)
+    place = {option: number for number, option in enumerate(option for option in times if times[option] > 1)}
+    has = np.zeros((len(sets), len(place)))
+    for row, options in zip(has, sets, strict=True):
+        row[[place[option] for option in options if option in place]] = 1
+    sizes, shared = np.array([len(options) for options in sets], dtype=np.float64), has @ has.T
+    np.fill_diagonal(shared, sizes)
+    either = np.add.outer(sizes, sizes) - shared
+    if metric.rule == "options":  # the share of all options that both have or neither has
+        return np.asarray(1 - (either - shared) / (len(times) or 1))
+    jaccard = ratio(shared, either, 1.0)  # shared options over all options of both; two empty sets agree
+    if metric.rule == "jaccard":
+        return jaccard
+    # MASI: Jaccard times 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 otherwise
+    contained = shared == np.minimum.outer(sizes, sizes)
+    return np.where(jaccard == 1, 1.0, np.where(contained, jaccard * 2 / 3, jaccard / 3))
 
 
 Rule = Callable[[Metric, Sequence[str], Floats], Floats]
@@ -263,7 +240,7 @@ METRICS: Mapping[str, Rule] = {
     "circular": _circular,
     "linear": lambda metric, labels, _: _similar(np.abs(_differences(_places(metric, labels)))),
     "quadratic": lambda metric, labels, _: _similar(_differences(_places(metric, labels)) ** 2),
-    "jaccard": lambda metric, labels, _: _Sets.of(metric, labels).jaccard(),
-    "masi": lambda metric, labels, _: _Sets.of(metric, labels).masi(),
-    "options": lambda metric, labels, _: _Sets.of(metric, labels).same_answers(),
+    "jaccard": _of_sets,
+    "masi": _of_sets,
+    "options": _of_sets,
 }

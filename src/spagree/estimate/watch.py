@@ -16,15 +16,17 @@ Surveys 17 (2020); WSR is Waudby-Smith and Ramdas, Estimating means of bounded r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import log
-from typing import TYPE_CHECKING
+from math import isfinite, log, sqrt
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spagree.grouping import AnyInts, Floats, ratio, run_starts
+from spagree.codes import AnyInts, Floats, ratio, run_starts
+from spagree.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -266,19 +268,61 @@ def watch_annotators(closed: ClosedItems, annotators: int) -> WatchedAnnotators:
     order = np.argsort(who, kind="stable")
     who, difference = who[order], difference[order]
     items = np.bincount(who, minlength=annotators)
-    bets = _bets(difference, items)
+    # λ = −Σd/Σd² of an annotator's earlier differences, clipped to [0, 1.5]
+    start, here = np.repeat(np.cumsum(items) - items, items), np.arange(len(difference))
+    so_far, squares = (np.concatenate([[0.0], each.cumsum()]) for each in (difference, difference**2))
+    summed, squared = so_far[here] - so_far[start], squares[here] - squares[start]
+    bets: Floats = np.clip((FIRST_BET * WEIGHT - summed) / (WEIGHT + squared), 0, LARGEST_BET)
     evidence = np.bincount(who, np.log1p(-bets * difference), annotators).astype(np.float64)
     total = np.bincount(who, difference, annotators).astype(np.float64)
     named = (arrival > 0) & (evidence >= np.log(np.maximum(arrival * (arrival + 1), 1) / ALPHA))
     return WatchedAnnotators(evidence, items, ratio(total, items, 0.0), named)
 
 
-def _bets(difference: Floats, items: NDArray[np.int64]) -> Floats:
-    """λ = −Σd/Σd² of the earlier differences, clipped to [0, 1.5]; differences are grouped by annotator."""
-    first = np.repeat(np.cumsum(items) - items, items)
-    here = np.arange(len(difference))
-    total = np.concatenate([[0.0], difference.cumsum()])
-    squares = np.concatenate([[0.0], (difference**2).cumsum()])
-    summed, squared = total[here] - total[first], squares[here] - squares[first]
-    bets: Floats = np.clip((FIRST_BET * WEIGHT - summed) / (WEIGHT + squared), 0, LARGEST_BET)
-    return bets
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The difference of two figures, later minus earlier, with its interval.
+
+    The two are treated as independent. If the later data include the earlier ones, the difference varies less, so the
+    interval is too wide rather than too narrow.
+    """
+
+    before: float
+    after: float
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """How much it rose."""
+        return self.after - self.before
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more than chance would explain."""
+        return self.low > 0 or self.high < 0
+
+
+def change_of(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Change | None:
+    """The change between two estimates in their JSON form; None if either has no standard error.
+
+    >>> change = change_of({"value": 0.5, "stderr": 0.03}, {"value": 0.6, "stderr": 0.04, "level": 0.95})
+    >>> round(change.value, 3), round(change.low, 3), round(change.high, 3), change.is_clear
+    (0.1, 0.002, 0.198, True)
+    """
+    before, error, after, other = (figures.get(name) for figures in (earlier, later) for name in ("value", "stderr"))
+    if before is None or error is None or after is None or other is None:
+        return None
+    half = NormalDist().inv_cdf(0.5 + float(later.get("level", 0.95)) / 2) * sqrt(error**2 + other**2)
+    return Change(before, after, after - before - half, after - before + half)
+
+
+def check_target(target: float | None) -> float | None:
+    """The target agreement; refused if it is not a possible agreement.
+
+    >>> check_target(0.7), check_target(None)
+    (0.7, None)
+    """
+    if target is not None and not (isinstance(target, int | float) and isfinite(target) and 0 <= target <= 1):
+        raise UsageError(f"target {target!r}: agreement lies between 0 and 1; for example 0.7 for 70%")
+    return target

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from spagree.codes import Floats
 from spagree.counts.tally import Tally
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.label_counts import LabelCounts
-from spagree.grouping import Floats
 from spagree.options import CustomWeights
 
 
@@ -79,8 +79,7 @@ def weigh(scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None =
     {2: '1', 3: '3', 4: '6'}
     >>> weigh("egde", tally)
     Traceback (most recent call last):
-    spagree.errors.UsageError: unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, annotations, \
-annotations_m1, edge, inv_var, inv_var_class
+    spagree.errors.UsageError: unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, annotations, ...
     """
     return weigh_at([n for n in tally.items_by_n if n > 1], scheme, tally, votes)
 
@@ -88,7 +87,15 @@ annotations_m1, edge, inv_var, inv_var_class
 def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None = None) -> Weights:
     """The same for given numbers of annotations, which need not occur in the tally."""
     if not isinstance(scheme, str):
-        return Weights(CUSTOM, _custom(scheme, counts))
+        missing = [n for n in counts if isinstance(scheme, Mapping) and n not in scheme]
+        if missing:
+            listed = ", ".join(map(str, missing[:10]))
+            raise UsageError(f"custom weights: none given for items with {listed} annotations; give one for each n")
+        weights = {n: scheme[n] if isinstance(scheme, Mapping) else scheme(n) for n in counts}
+        for n, weight in weights.items():  # each must be positive, or items would silently drop out
+            if not isinstance(weight, int | float | Fraction | np.integer) or not 0 < weight < inf:
+                raise UsageError(f"custom weights: {weight!r} for n = {n}; a weight is a positive number")
+        return Weights(CUSTOM, {n: Fraction(weight) for n, weight in weights.items()})
     check_scheme(scheme)
     entry, classes = REGISTRY[scheme], len(tally.pairable_labels)
     if entry.needs_classes and classes < 2 and votes is None:
@@ -147,34 +154,21 @@ def _inverse_variances(votes: LabelCounts, shares: Floats, counts: list[int]) ->
     return {n: Fraction(comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0)) for n in counts}
 
 
-def _custom(custom: CustomWeights, counts: list[int]) -> ByN:
-    """The user's own weights; each must be positive, or items would silently drop out."""
-    missing = [n for n in counts if isinstance(custom, Mapping) and n not in custom]
-    if missing:
-        listed = ", ".join(map(str, missing[:10]))
-        raise UsageError(f"custom weights: none given for items with {listed} annotations; give one for each n")
-    weights = {n: custom[n] if isinstance(custom, Mapping) else custom(n) for n in counts}
-    for n, weight in weights.items():
-        if not isinstance(weight, int | float | Fraction | np.integer) or not 0 < weight < inf:
-            raise UsageError(f"custom weights: {weight!r} for n = {n}; a weight is a positive number")
-    return {n: Fraction(weight) for n, weight in weights.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Everything spagree knows about a weighting scheme; a new one is one entry in the registry below."""
+    """Everything spagree computes of a weighting scheme; a new one is one entry in the registry below."""
 
     about: str
     """How items are weighted, in words."""
     weigh: Callable[[Tally, list[int], LabelCounts | None], ByN]
     """k(n) on its natural scale, for given numbers of annotations; under a metric, from the votes."""
-    by_n: Callable[[int], int] | Literal["classes"]
-    """k(n) up to a factor, or what determines a of k(n; a, 0), for the compiled code of the paper's rounds."""
+    by_n: Callable[[int], int | Fraction] | Literal["classes"]
+    """k(n) up to a factor, or what determines a of k(n; a, 0): for marks and for the compiled rounds of the paper."""
     needs_classes: bool = False
     """Whether it is undefined for a single class; ``edge``, its limit, is then used."""
 
 
-def by_number(about: str, weight: Callable[[int], int]) -> Scheme:
+def by_number(about: str, weight: Callable[[int], int | Fraction]) -> Scheme:
     """A scheme whose weights depend on the number of annotations alone.
 
     >>> {n: int(k) for n, k in by_number("squares", lambda n: n * n).weigh(Tally(), [2, 3], None).items()}

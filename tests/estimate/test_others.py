@@ -71,12 +71,13 @@ def equal(sizes: Iterable[Fraction | int]) -> float:
 
 def spread_of(rows: Rows, weights: str) -> Spread | None:
     """What the program finds."""
-    measurement = spagree.measure(rows, weights=weights).measurement
-    others, by_n = measurement.others, measurement.by_n()
+    evidence = spagree.measure(rows, weights=weights).evidence
+    others, by_n = evidence.others, evidence.by_n()
     assert isinstance(others, Others)
-    figure = find(measurement.tally, weights).spa
+    figure = find(evidence.tally, weights).spa
     items = float(figure.stderr or 0) ** 2
-    return others.spread(lambda _, units: others.sizes.without(units, by_n), items, 1.0, float(figure))
+    without = others.figure(lambda _, units: others.sizes.without(units, by_n))
+    return others.spread(without, items, 1.0, 1.0, others.between_pairs(float(figure)))
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -163,7 +164,7 @@ def test_people_of_teams_that_never_met_are_spoken_of_as_a_team() -> None:
     found = spagree.measure(of_teams(4))
     assert found.findings.teams == 4
     assert "Two random annotators of one team agree on a random item" in str(found)
-    others = found.measurement.others
+    others = found.evidence.others
     assert isinstance(others, Others)
     within = [
         float(spa([row for row in of_teams(4) if row[0].startswith(f"t{team}")], WEIGHTS["edge"]) or 0)
@@ -273,7 +274,11 @@ def test_what_cannot_be_done_is_refused() -> None:
 @pytest.mark.parametrize(
     ("source", "options", "reason"),
     [
-        (spagree.tally(ROWS), {}, "a tally does not say who annotated; measure the annotations themselves"),
+        (
+            spagree.count_items(ROWS),
+            {},
+            "a tally does not say who annotated which item; measure the annotations themselves",
+        ),
         (
             np.array([[2, 0], [1, 1]]),
             {"format": "counts"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 
 from spagree.counts.tally import Tally
@@ -13,8 +13,7 @@ from spagree.estimate.missingness import Missingness
 from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
 from spagree.estimate.uncertainty import FEW_ITEMS, ITEMS, Estimate
 from spagree.estimate.weights import Weights
-from spagree.messages import opt
-from spagree.understood import Caution
+from spagree.messages import Warning, opt
 
 FREE_TEXT, FEWEST_LABELS = 0.5, 10  # distinct labels per annotation, and distinct labels, that suggest free text
 SCALE = 3  # distinct numbers that look like a scale
@@ -28,8 +27,13 @@ DECISIONS = frozenset((
     "adjudikation", "référence", "majorité", "consenso", "mayoría", "金标准",
 ))
 # fmt: on
-# Claude and Gemma are also people's names: such a model has a number.
-MODEL = re.compile(r"(^|[/:])((chat)?gpt|llama|mixtral|qwen|deepseek|(claude|gemini|gemma|mistral|command-r)\D*\d)")
+# Claude and Gemma are also people's names: such a model has a number, or another model beside it.
+MODEL = re.compile(
+    r"(^|[/:])((chat)?gpt|llama|mixtral|qwen|deepseek|grok|llms?(?![a-z])|gemini-(pro|flash)|distilbert|deberta|(bert|roberta)-"
+    r"|command-r|(models?|classifier|pred|predictions?|predicted|perspective_?api|vader)$"
+    r"|(claude|gemini|gemma|mistral|phi)\D*\d)"
+)
+NAMED_LIKE_PEOPLE = frozenset(("claude", "gemini", "gemma", "mistral", "bert", "roberta", "copilot"))
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
@@ -39,21 +43,21 @@ REMEDY = (
 )
 
 
-def cautions(
+def find_warnings(
     tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights, metric: str = NOMINAL
-) -> tuple[Caution, ...]:
+) -> tuple[Warning, ...]:
     """All warnings that apply, most important first."""
     return (
         *_assumption(schemes, test),
         *_coverage(tally),
-        *_no_people(tally),
+        *not_people(tally.annotators or ()),
         *_heavy(tally, weights),
         *_clusters(tally),
         *_labels(tally, weights, metric),
     )
 
 
-def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
+def near_chance(tally: Tally, kappa: Corrected) -> tuple[Warning, ...]:
     """Warn if blind guessing would agree as often, given enough items to tell."""
     if kappa.value is None or kappa.low is None or kappa.expected is None or kappa.observed is None:
         return ()
@@ -64,35 +68,28 @@ def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
     beyond = "people hardly agree beyond chance; report a coefficient alongside SPA"
     if kappa.high is not None and kappa.high < 0:
         beyond = "people agree less than that; check whether somebody swapped two labels or uses them differently"
-    return (Caution("near_chance", f"{both}: {beyond}"),)
+    return (Warning("near_chance", f"{both}: {beyond}"),)
 
 
-def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[Caution]:
+def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[Warning]:
     if test.broken:
         direction = "less" if (test.z or 0) < 0 else "more"
-        yield Caution(
+        yield Warning(
             "missingness",
             f"annotators agree {direction} on items with more annotations, by more than chance explains: SPA's "
             f"assumption that the number of annotations is independent of agreement does not hold here. {REMEDY}",
         )
-    apart = _apart(schemes)
-    if apart:
-        remedy = "It is a symptom of the same cause." if test.broken else REMEDY
-        yield Caution(
-            "schemes_diverge",
-            f"the weighting schemes differ by more than their intervals allow ({apart[0]} lowest, "
-            f"{apart[1]} highest), so the figure depends on the choice of weights. {remedy}",
-        )
-
-
-def _apart(schemes: Mapping[str, Estimate]) -> tuple[str, str] | None:
-    """The lowest and the highest scheme, when each lies outside the other's interval."""
     ends = outermost(schemes)
     if ends is None:
-        return None
+        return
     (lowest, above), (highest, below) = ends
-    outside = above < float(schemes[highest]) and below > float(schemes[lowest])
-    return (lowest, highest) if outside else None
+    if above < float(schemes[highest]) and below > float(schemes[lowest]):
+        remedy = "It is a symptom of the same cause." if test.broken else REMEDY
+        yield Warning(
+            "schemes_diverge",
+            f"the weighting schemes differ by more than their intervals allow ({lowest} lowest, {highest} highest), so "
+            f"the figure depends on the choice of weights. {remedy}",
+        )
 
 
 def outermost(schemes: Mapping[str, Estimate]) -> tuple[tuple[str, float], tuple[str, float]] | None:
@@ -114,44 +111,45 @@ def has_one_annotator(tally: Tally) -> bool:
     return len(annotators) == 1 and sum(annotators.values()) == tally.annotations
 
 
-def _coverage(tally: Tally) -> Iterator[Caution]:
+def _coverage(tally: Tally) -> Iterator[Warning]:
     people = list(tally.annotators or ())
     lost = sum(tally.left_out.get(reason, 0) for reason in ("missing_label", "missing_item"))
     if lost and lost >= tally.annotations:
-        yield Caution(
+        yield Warning(
             "many_left_out",
             f"{count(lost, 'row lacks', 'rows lack')} a label or an item, and only {tally.annotations:,} have both: "
             "are the columns right? In merged spreadsheet cells only the first has a value: fill them down",
         )
     if has_one_annotator(tally):
-        yield Caution("one_annotator", f"only one annotator ({people[0]!r}): nobody to agree with")
+        yield Warning("one_annotator", f"only one annotator ({people[0]!r}): nobody to agree with")
     if tally.items == 1:
-        yield Caution("one_item", "all annotations belong to one item; is the item column right?")
+        yield Warning("one_item", "all annotations belong to one item; is the item column right?")
     elif tally.items == tally.annotations and tally.items > 0:
-        yield Caution("all_items_once", "every annotation has a different item; is the item column right?")
+        yield Warning("all_items_once", "every annotation has a different item; is the item column right?")
     elif 0 < tally.pairable_items < FEW_ITEMS:
-        yield Caution(
+        yield Warning(
             "few_items",
             f"only {count(tally.pairable_items, 'item has', 'items have')} two annotations, so the figure is rough",
         )
     if tally.items > 1 and 0 < tally.pairable_items < LOW_COVERAGE * tally.items:
-        yield Caution(
+        yield Warning(
             "low_coverage",
             "fewer than half of the items have two annotations; if they were chosen at random that is "
             "fine, otherwise the figure describes only those",
         )
 
 
-def _no_people(tally: Tally) -> Iterator[Caution]:
+def not_people(people: Collection[str]) -> Iterator[Warning]:
     """Annotators named like a decision or a model."""
-    people = list(tally.annotators or ())
     words = (name for name in people if not name[-1:].isdigit())  # of thousands, most end with a number
     decided = [name for name in words if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
     models = [*filter(is_named_like_a_model, people)]
+    if models:
+        models = [name for name in people if name in models or name.casefold() in NAMED_LIKE_PEOPLE]
     for kind, names in (("a decision", decided), ("a model", models)):
         if names and len(people) > len(names):
             option = opt.exclude_annotator(names)
-            yield Caution(
+            yield Warning(
                 "not_a_person",
                 f"{', '.join(map(repr, names))}: by the name {kind} rather than an annotator, but counted as one; to "
                 f"leave it out: {option}",
@@ -159,15 +157,15 @@ def _no_people(tally: Tally) -> Iterator[Caution]:
 
 
 def is_named_like_a_model(name: str) -> bool:
-    """Whether an annotator's name is that of a language model, with its maker before it or not.
+    """Whether an annotator's name is that of a model, with its maker before it or not.
 
-    >>> [*map(is_named_like_a_model, ("gpt-4o", "meta-llama/Llama-3-8B", "Claude", "claude-3", "Gemma"))]
-    [True, True, False, True, False]
+    >>> [*map(is_named_like_a_model, ("gpt-4o", "meta-llama/Llama-3-8B", "Claude", "claude-3", "Gemma", "Robert"))]
+    [True, True, False, True, False, False]
     """
     return MODEL.search(name.casefold()) is not None
 
 
-def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
+def _heavy(tally: Tally, weights: Weights) -> Iterator[Warning]:
     """A few items with so many annotations that they outweigh the rest."""
     sizes = sorted(((n, items) for n, items in tally.items_by_n.items() if n > 1), reverse=True)
     whole = sum(items * weights.by_n[n] for n, items in sizes)
@@ -177,7 +175,7 @@ def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
     heaviest = max(weights.by_n[n] for n, _ in sizes)
     most = [(n, items) for n, items in sizes if 2 * weights.by_n[n] > heaviest]
     size, share = sum(items for _, items in most), sum(items * weights.by_n[n] for n, items in most) / whole
-    yield Caution(
+    yield Warning(
         "few_items_decide",
         f"{size:,} of {tally.pairable_items:,} items, with {most[-1][0]:,} annotations or more, carry "
         f"{float(share):.0%} of the weight, so the interval is as wide as for {float(whole**2 / squares):.0f} equally "
@@ -185,57 +183,54 @@ def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
     )
 
 
-def _clusters(tally: Tally) -> Iterator[Caution]:
+def _clusters(tally: Tally) -> Iterator[Warning]:
     """Items without a cluster, and too few clusters to see how they differ."""
     if tally.clusters is None or tally.grouped is None:
         return
     column, without = tally.grouped.cluster, tally.grouped.without_cluster
     if without:
-        yield Caution(
+        yield Warning(
             "without_cluster",
             f"{without:,} of {tally.items:,} items have no value in {column!r}: each counts as its own cluster",
         )
     if tally.clusters < FEW_ITEMS:
-        yield Caution(
+        yield Warning(
             "few_clusters",
             f"only {count(tally.clusters, 'cluster')} in {column!r}: too few to show how clusters differ, so the "
             "interval is wide",
         )
     if len(tally.grouped.items) > LARGE_TALLY:
-        yield Caution(
+        yield Warning(
             "large_tally",
             f"the tally keeps {len(tally.grouped.items):,} sums for {tally.clusters:,} clusters, and grows with them",
         )
 
 
-def _labels(tally: Tally, weights: Weights, metric: str) -> Iterator[Caution]:
+def _labels(tally: Tally, weights: Weights, metric: str) -> Iterator[Warning]:
     if weights.fallback:
-        yield Caution("weights_fallback", f"{weights.scheme}: {weights.fallback}")
+        yield Warning("weights_fallback", f"{weights.scheme}: {weights.fallback}")
     if len(tally.pairable_labels) == 1:
-        yield Caution(
+        yield Warning(
             "one_class",
             "all items with two or more annotations carry the same label, so agreement can only be 1. If an empty cell "
             "means another label, such as no, write that label into it",
         )
-    if metric == NOMINAL:
-        yield from _kinds(tally)
-    elif metric in SCALES and with_points(labels := list(tally.labels)) is not labels:
-        yield Caution("decimal_commas", f"labels are read as numbers with decimal commas, such as {labels[0]!r}")
-
-
-def _kinds(tally: Tally) -> Iterator[Caution]:
-    """Labels that carry more than a name but are compared as names."""
     labels = list(tally.labels)
+    if metric != NOMINAL:
+        if metric in SCALES and with_points(labels) is not labels:
+            yield Warning("decimal_commas", f"labels are read as numbers with decimal commas, such as {labels[0]!r}")
+        return
+    # Labels that carry more than a name but are compared as names
     numbers = all(map(is_number, with_points(labels)))
     if len(labels) >= FEWEST_LABELS and len(labels) > FREE_TEXT * tally.annotations:
         kind = f"measurements ({opt.metric('interval')})" if numbers else "free text, which has no classes to agree on"
-        yield Caution(
+        yield Warning(
             "many_classes",
             f"{len(labels):,} different labels in {tally.annotations:,} annotations: is the label column right, or are "
             f"these {kind}?",
         )
     elif numbers and len(labels) >= SCALE:
-        yield Caution(
+        yield Warning(
             "number_labels",
             "the labels are numbers, and are compared as names: 1 and 2 differ as much as 1 and 5. If they are points "
             f"on a scale, use {opt.metric('ordinal')} (or interval)",

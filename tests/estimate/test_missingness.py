@@ -23,7 +23,7 @@ def slow_trend(items: list[list[str]]) -> float:
     spread, steadied = mean_p * (1 - mean_p), 0.0
     for n in {n for n, _ in pairable}:
         squares = [(p - mean_p) ** 2 for each, p in pairable if each == n]
-        share = min(1.0, 30 / len(squares))
+        share = 30 / max(30, 4 * spread * len(squares))
         seen = mean(squares)
         steadied += (
             (n - mean_n) ** 2 * len(squares) * (seen + share * max(0, spread * relative_variance(n, mean_p) - seen))
@@ -49,7 +49,7 @@ def test_z_by_hand() -> None:
     found = find(tally_of(parse("aa ab aabb aaab"))).missingness
     # The two items with n = 4 look alike: their variance is raised to what θ = 11/24 implies.
     theta = 11 / 24
-    implied = 2 * theta * (1 - theta) * (1 + 4 * 0.4 + theta**2 / 2) / 6
+    implied = 2 * theta * (1 - theta) * (1 + 4 * 0.4 + theta**2 / 3) / 6
     assert implied > 10 / 576 and 2 * theta * (1 - theta) < 290 / 576
     assert found.z == pytest.approx(-4 / 24 / sqrt(290 / 576 + implied), rel=1e-14)
     assert found.p == pytest.approx(2 * NormalDist().cdf(found.z), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -13,10 +14,9 @@ import spagree
 from breakdown_oracle import Rows, by_item, rows_of
 from examples import examples
 from oracle import exactly
-from spagree.counts.coded import coded_in_python
-from spagree.estimate.meetings import acquaintances
-from spagree.estimate.overlap import Bridge, Overlap, Team
-from spagree.read import read
+from spagree.counts.tally import Tally
+from spagree.estimate.pairs import Bridge, Overlap, Team, concentration
+from spagree.present.verdicts import checked
 
 Label = "x"
 
@@ -123,11 +123,11 @@ def test_unknown_annotators_prevent_claims_about_overlap() -> None:
 
 
 def test_large_data_is_looked_at_on_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spagree.estimate import overlap as module
+    from spagree.estimate import pairs as module
 
     rows = [*team("a", 2, 12), *team("b", 2, 12)]
     with monkeypatch.context() as patch:
-        patch.setattr(module, "CHEAP_ANNOTATIONS", 47)
+        patch.setattr("spagree.estimate.breakdowns.MOST_TO_FETCH", 47)
         measured = spagree.measure(rows)
         assert "disconnected_teams" not in [each.code for each in measured.warnings]
         assert len(measured.overlap().teams) == 2
@@ -140,7 +140,6 @@ def test_large_data_is_looked_at_on_request_only(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
-    import numpy as np
 
     measured = spagree.measure(np.array([[2, 0], [1, 1]]), format="counts")
     assert [each.code for each in measured.warnings] == ["few_items"]
@@ -149,7 +148,8 @@ def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
     ):
         measured.overlap()
     with pytest.raises(
-        spagree.UsageError, match=exactly("a tally does not say who annotated; measure the annotations themselves")
+        spagree.UsageError,
+        match=exactly("a tally does not say who annotated which item; measure the annotations themselves"),
     ):
         spagree.measure(spagree.tally(team("a", 2, 2))).overlap()
 
@@ -174,38 +174,20 @@ def test_pairs_of_a_team_are_all_pairs() -> None:
     assert found.select("annotator", "other").rows() == list(combinations([f"a-{j}" for j in range(4)], 2))
 
 
-@given(rows_of(), st.integers(1, 3))
-@examples(10)
-def test_acquaintances_are_the_pairs_who_share_enough_items(rows: Rows, least: int) -> None:
-    codes = coded_in_python(read(rows).frame)
-    expected = [
-        (left, right)
-        for left, right, shared in spagree.measure(rows).pairs().select("annotator", "other", "shared").rows()
-        if shared >= least
-    ]
-    for few, at_once in ((1_000, 1), (0, 1_000), (0, 1)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("spagree.estimate.meetings.FEW_MEETINGS", few)
-            patch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", at_once)
-            left, right = (np.concatenate(each) for each in zip(*acquaintances(codes, least), strict=True))
-        named = [(codes.annotators[one], codes.annotators[other]) for one, other in zip(left, right, strict=True)]
-        assert named == sorted(expected)
-
-
 @given(rows_of(12, 5))
 @examples(10)
 def test_teams_and_bridges_do_not_depend_on_the_blocks(rows: Rows) -> None:
     whole = spagree.measure(rows).overlap()
     for at_once in (1_000, 1):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("spagree.estimate.meetings.FEW_MEETINGS", 0)
-            patch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", at_once)
+            patch.setattr("spagree.estimate.pairs.FEW_MEETINGS", 0)
+            patch.setattr("spagree.estimate.pairs.MEETINGS_AT_ONCE", at_once)
             assert spagree.measure(rows).overlap() == whole
 
 
 def test_a_bridge_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spagree.estimate.meetings.FEW_MEETINGS", 0)
-    monkeypatch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", 1)
+    monkeypatch.setattr("spagree.estimate.pairs.FEW_MEETINGS", 0)
+    monkeypatch.setattr("spagree.estimate.pairs.MEETINGS_AT_ONCE", 1)
     found = spagree.measure([*team("a", 3, 6), *team("b", 2, 6), *team("c", 4, 7), ("b0", "a-0", Label)]).overlap()
     assert [len(team.annotators) for team in found.teams] == [5, 4]
     assert [(len(each.team.annotators), each.items) for each in found.thin_bridges] == [(3, 1), (2, 1)]
@@ -221,3 +203,45 @@ def test_the_smallest_team_behind_a_thin_bridge_is_the_one_named() -> None:
         "a team of 2 annotators shares only 1 item with all the others, and nothing else can show whether they agree "
         "with each other. Have more items annotated across teams."
     )
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ([1, 5, 3, 1], (4, "p1", 0.5, 1, 0.5)),
+        ([4, 3, 2, 1], (4, "p0", 0.4, 2, 0.7)),
+        ([1] * 7, (7, "p0", 1 / 7, 4, 4 / 7)),
+        ([9], (1, "p0", 1.0, 1, 1.0)),
+    ],
+)
+def test_the_busiest_and_the_fewest_who_made_half(
+    made: list[int], expected: tuple[int, str, float, int, float]
+) -> None:
+    people = {f"p{number}": count for number, count in enumerate(made)}
+    found = concentration(replace(Tally.from_items([{"x": 2}]), annotators=people))
+    assert found is not None
+    assert (found.annotators, found.busiest, found.share, found.half, found.share_of_half) == expected
+
+
+def test_unknown_annotators_have_no_concentration() -> None:
+    assert concentration(Tally.from_items([{"x": 2}])) is None
+    assert concentration(replace(Tally.from_items([{"x": 2}]), annotators={})) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        ([20, 10, 10, 10], "2 of 4 people made 60% of the annotations."),  # less than twice an equal share
+        ([20, 8, 7, 8, 7], "p0 made 40% of the annotations."),
+        ([20, 15] + [8] * 7, "4 of 9 people made 57% of the annotations."),
+        ([20, 20, 20], "It rests on 30 items."),
+    ],
+)
+def test_who_made_much_is_said_beside_the_precision(made: list[int], says: str) -> None:
+    people = [f"p{who}" for who, count in enumerate(made) for _ in range(count)]
+    people += people[: len(people) % 2]
+    half = len(people) // 2
+    rows = [(f"q{i}", who, "xyx"[i % 3]) for i in range(half) for who in (people[i], people[half + i])]
+    agreement = spagree.measure(rows, duplicates="first")
+    found = checked(agreement.summed_up())
+    assert next(each for each in found if each.title == "Precision").words.endswith(says)

@@ -32,11 +32,9 @@ import spagree
 from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
 from examples import examples
 from oracle import exactly
-from spagree.counts.coded import coded_in_python
-from spagree.estimate import meetings as counting
+from spagree.counts.fetch import coded
 from spagree.estimate import pairs as module
-from spagree.estimate.chance import FEW_FOR_METRIC
-from spagree.estimate.uncertainty import wilson
+from spagree.estimate.uncertainty import FEW_FOR_METRIC, score_limits, two_sided, wilson
 from spagree.read import read
 
 Said = list[tuple[str, str]]
@@ -136,16 +134,16 @@ def test_intervals_have_a_width_at_perfect_agreement() -> None:
     low = wilson(1.0, 0.0, 10, 0.95)[0]
     assert (row["low"], row["high"]) == (pytest.approx(low), 1.0)
     # Ten equally informative items, on the scale from −1 to 1.
-    kappa = 2 * wilson(1.0, 0.0, 10, 0.95, 10)[0] - 1
+    kappa = 2 * low - 1
     assert (row["cohen_kappa_low"], row["cohen_kappa_high"]) == (pytest.approx(kappa), 1.0)
 
 
-def information(said: Said, shares: Shares) -> float:
-    """m₂ of docs/mathematics.md §13 for two annotators; ``shares`` are those by chance of one and other."""
+def information(said: Said, shares: Shares) -> tuple[float, float]:
+    """m and the degrees of freedom of docs/mathematics.md §13; ``shares`` are those by chance of one and other."""
     one, other = shares
     informing = [1 - (other[x] + one[y]) / 2 for x, y in said]
-    second, fourth = (sum(g**power for g in informing) for power in (2, 4))
-    return second**2 / fourth
+    first, second, fourth = (sum(g**power for g in informing) for power in (1, 2, 4))
+    return second**2 / fourth, max(first**2 / second - 1, 2)
 
 
 def test_the_intervals_of_both_kappas_by_the_formula() -> None:
@@ -154,10 +152,12 @@ def test_the_intervals_of_both_kappas_by_the_formula() -> None:
     one, other = ({c: text.count(c) / 10 for c in "abc"} for text in (ONE, OTHER))
     both = {c: (one[c] + other[c]) / 2 for c in "abc"}
     for name, shares in (("cohen_kappa", (one, other)), ("scott_pi", (both, both))):
-        size, expected = information(said, shares), sum(shares[0][c] * shares[1][c] for c in "abc")
+        (size, freedom), expected = information(said, shares), sum(shares[0][c] * shares[1][c] for c in "abc")
         lowest = 1 - min(1, 2 * (1 - max(both.values()))) / (1 - expected)
         place, scale = (row[name] - lowest) / (1 - lowest), 1 - lowest
-        low, high = wilson(place, row[f"{name}_stderr"] / scale, size, 0.9, size)
+        error = max(row[f"{name}_stderr"] / scale, sqrt(place * (1 - place) / 2 / size) * (2 - place))
+        shrink = two_sided(0.9, freedom) ** 2 * error**2 / (place * (1 - place))
+        low, high = (float(end[0]) for end in score_limits(np.array([place]), np.array([shrink])))
         assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((lowest + scale * low, lowest + scale * high))
 
 
@@ -173,8 +173,9 @@ def test_an_annotator_who_always_says_the_same_has_a_steady_interval(size: int) 
     assert row["cohen_kappa_low"] == pytest.approx(-share / (1 - share), abs=1e-9)
     ann, bob = {"x": 1.0, "y": 0.0}, {"x": 1 - rare / size, "y": rare / size}
     said = [("x", "y" if i % 7 == 0 else "x") for i in range(size)]
-    equally = information(said, (ann, bob))
-    assert row["cohen_kappa_high"] == pytest.approx(wilson(0.0, 0.0, equally, 0.95, equally)[1], abs=1e-9)
+    equally, freedom = information(said, (ann, bob))
+    shrink = two_sided(0.95, freedom) ** 2 / (equally / 2)
+    assert row["cohen_kappa_high"] == pytest.approx(shrink / (1 + shrink), abs=1e-9)
 
 
 SCALE = [(f"q{i:02}", who, str(label)) for i in range(12) for who, label in (("ann", i % 5), ("bob", (i + i // 8) % 5))]
@@ -222,8 +223,8 @@ def test_agreement_under_a_metric_varies_at_least_as_much_as_in_the_whole_file()
 def test_blocks_of_annotators_and_of_pairs_change_nothing(rows: Rows) -> None:
     whole = spagree.measure(rows).pairs()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "MEETINGS_AT_ONCE", 5)
-        patch.setattr(counting, "CELLS_AT_ONCE", 6)
+        patch.setattr(module, "MEETINGS_AT_ONCE", 5)
+        patch.setattr(module, "CELLS_AT_ONCE", 6)
         assert spagree.measure(rows).pairs().equals(whole)
         assert spagree.measure(rows).pairs(worst=3).equals(whole.head(3))
 
@@ -264,21 +265,33 @@ def test_the_worst_of_a_survey(metric: str) -> None:
     for worst in (1, 20, 500):
         assert measured.pairs(worst=worst).equals(whole.head(worst))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "MEETINGS_AT_ONCE", 20_000)
+        patch.setattr(module, "MEETINGS_AT_ONCE", 20_000)
         assert spagree.measure(rows, metric=metric).pairs(worst=20).equals(whole.head(20))
 
 
 @given(rows_of(8, 5))
 @examples(30)
-def test_counts_of_a_pair_are_exact(rows: Rows) -> None:
-    codes = coded_in_python(read(rows).frame)
-    found = [each for block in counting.agreeing(codes) for each in zip(*block, strict=True)]
-    for left, right, both, alike in found:
-        said = shared(rows, codes.annotators[left], codes.annotators[right])
-        assert (both, alike) == (len(said), sum(one == other for one, other in said))
+def test_counts_of_a_pair_are_exact_one_by_one_and_in_blocks_of_any_size(rows: Rows) -> None:
+    codes = coded(read(rows).frame)
     people = range(len(codes.annotators))
     met = {pair for pair in combinations(people, 2) if shared(rows, *(codes.annotators[each] for each in pair))}
-    assert {(left, right) for left, right, *_ in found} == met and len(found) == len(met)
+    equal = np.eye(len(codes.labels))
+    for few, at_once, similarity in (
+        (1_000, 1, None),
+        (0, 1_000, None),
+        (0, 1, None),
+        (0, 1, equal),
+        (1_000, 1, equal),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "FEW_MEETINGS", few)
+            patch.setattr(module, "MEETINGS_AT_ONCE", at_once)
+            blocks = module.pair_counts(codes, similarity)
+            found = [each for block in blocks for each in zip(*block, strict=True)]
+        for left, right, both, alike in found:
+            said = shared(rows, codes.annotators[left], codes.annotators[right])
+            assert (both, alike) == (len(said), sum(one == other for one, other in said))
+        assert {(left, right) for left, right, *_ in found} == met and len(found) == len(met)
 
 
 def test_only_pairs_that_share_enough() -> None:
@@ -309,7 +322,7 @@ def test_nobody_met() -> None:
 
 
 def test_too_many_meetings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST_MEETINGS", 9)
+    monkeypatch.setattr(module, "MOST_MEETINGS", 9)
     with pytest.raises(
         spagree.DataError,
         match=exactly(
@@ -318,7 +331,7 @@ def test_too_many_meetings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ):
         spagree.measure(TEN).pairs()
-    monkeypatch.setattr(counting, "MOST_MEETINGS", 10)
+    monkeypatch.setattr(module, "MOST_MEETINGS", 10)
     assert spagree.measure(TEN).pairs().height == 1
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache
-from math import sqrt
+from math import comb, sqrt
 from random import Random
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spagree
+from breakdown_oracle import Row, Rows, by_item, cohen, item_agreement, rows_of, shared, without
+from examples import examples
 from oracle import BARS, parse, tally_of
 from spagree.counts.tally import Cell, Tally
 from spagree.estimate import COEFFICIENTS, find, weigh
 from spagree.estimate import chance as module
-from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
-from spagree.estimate.uncertainty import wilson
+from spagree.estimate.chance import CONGER, NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
+from spagree.estimate.others import ONE_NEEDED
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, score_limits, two_sided
 from spagree.estimate.weights import ByN
 
 Items = list[list[str]]
@@ -39,14 +46,14 @@ def pairable(items: Items) -> Items:
     return [item for item in items if len(item) > 1]
 
 
-def item_agreement(item: list[str]) -> Fraction:
+def agreement_within(item: list[str]) -> Fraction:
     pairs = [(x, y) for i, x in enumerate(item) for j, y in enumerate(item) if i != j]
     return Fraction(sum(x == y for x, y in pairs), len(pairs))
 
 
 def weighted(items: Items, weight: Callable[[int], int]) -> Fraction:
     kept = pairable(items)
-    return sum((weight(len(i)) * item_agreement(i) for i in kept), Fraction()) / sum(weight(len(i)) for i in kept)
+    return sum((weight(len(i)) * agreement_within(i) for i in kept), Fraction()) / sum(weight(len(i)) for i in kept)
 
 
 def kappa(observed: Fraction, expected: Fraction) -> Fraction | None:
@@ -181,7 +188,7 @@ def test_the_linearised_error_of_pooled_shares(name: str, weight: Callable[[int]
     squares, whole = sum(p * p for p in pi.values()), sum(weight(len(item)) for item in items)
     variance = 0.0
     for item in items:
-        observed = weight(len(item)) * (float(item_agreement(item)) - found.observed) / whole
+        observed = weight(len(item)) * (float(agreement_within(item)) - found.observed) / whole
         by_chance = 2 * sum(pi[label] - squares for label in item) / len(labels)
         influence = (observed - (1 - found.observed) / (1 - found.expected) * by_chance) / (1 - found.expected)
         variance += influence**2
@@ -207,17 +214,31 @@ def test_the_interval_by_the_formula(name: str, data: str) -> None:
     counts = Counter(label for item in used for label in item)
     pi = shares(used) if name == "fleiss_kappa" else {c: Fraction(m, counts.total()) for c, m in counts.items()}
     informing = [weight(len(i)) * float(sum(1 - pi[c] for c in i) / len(i)) for i in pairable(items)]
-    second, fourth = (sum(g**power for g in informing) for power in (2, 4))
-    size = second**2 / fourth
+    first, second = (sum(g**power for g in informing) for power in (1, 2))
+    freedom = max(first**2 / second - 1, min(2, len(informing) - 1))
+    like_pairs = zip(informing, relative_variances(pairable(items), found.observed), strict=True)
+    size = second**2 / sum(g**4 * r for g, r in like_pairs)
     kappa = (found.observed - found.expected) / (1 - found.expected)
     lowest = min(1 - min(1.0, float(2 * (1 - max(pi.values())))) / (1 - found.expected), kappa)
     scale = 1 - lowest
     place = min(max((kappa - lowest) / scale, 0.0), 1.0)
     place = round(place) if min(place, 1 - place) < 1e-9 else place
-    low, high = (lowest + scale * end for end in wilson(place, found.stderr / scale, size, 0.95, size))
-    if kappa <= 0:
+    variance, implied = (found.stderr / scale) ** 2, place * (1 - place) * (2 - place) ** 2 / (2 * size)
+    variance += 30 / max(30, 4 * place * (1 - place) * size) * max(0, implied - variance)
+    at_an_end = size if place else size / 2
+    like = place * (1 - place) / variance if 0 < place < 1 else at_an_end
+    ends = score_limits(np.array([place]), np.array([two_sided(0.95, freedom) ** 2 / like]))
+    low, high = (lowest + scale * float(end[0]) for end in ends)
+    most = counts.most_common(1)[0][0]
+    if all(count < 2 for item in pairable(items) for label, count in Counter(item).items() if label != most):
         low = min(low, max(lowest_below_chance(pairable(items)), -found.expected / (1 - found.expected)))
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
+
+
+def relative_variances(items: Items, theta: float) -> list[float]:
+    """r(n) of docs/mathematics.md §8 for each item."""
+    a, b = max(0.4, 0.55 * theta**2), theta**2 / 3
+    return [(1 + 2 * (len(i) - 2) * a + comb(len(i) - 2, 2) * b) / comb(len(i), 2) for i in items]
 
 
 def lowest_below_chance(items: Items) -> float:
@@ -237,6 +258,13 @@ def test_a_rare_label_that_nobody_shares_leaves_any_kappa_below_chance_possible(
         assert shared.value > 0 and shared.low > corrected(items)[name].low
 
 
+def test_common_labels_that_meet_by_chance_leave_no_kappa_far_below_0() -> None:
+    """Labels that could meet and did not more often than by chance: kappa is known, though it is below 0."""
+    items = [["a", "a"], ["b", "b"], ["a", "b"], ["a", "b"]] * 25 + [["a", "b"]]
+    assert corrected(items)["krippendorff_alpha"].value < 0
+    assert corrected(items)["krippendorff_alpha"].low > -0.22
+
+
 @pytest.mark.parametrize("n", [2, 3, 10])
 def test_common_labels_do_not_move_the_lower_limit(n: int) -> None:
     """Where both labels are common the interval is no wider than without such items, whatever the number of people."""
@@ -253,7 +281,7 @@ def test_no_agreement_at_all_bounds_every_coefficient_alike() -> None:
     items = [[str((3 * i + j) % 100) for j in range(3)] for i in range(40)]
     for name in SLOW:
         found = corrected(items)[name]
-        assert found.high == pytest.approx(0.085, abs=0.006)
+        assert found.high == pytest.approx(0.095, abs=0.013)
         assert found.low == pytest.approx(-found.expected / (1 - found.expected))  # nobody can agree less
 
 
@@ -324,3 +352,151 @@ def test_spa_kappa_is_nearly_unbiased_in_small_samples() -> None:
     truth = (truth_po - float(shares_ @ shares_)) / (1 - float(shares_ @ shares_))
     assert np.mean(naive) - truth < -0.012
     assert abs(np.mean(values) - truth) < 0.5 * abs(np.mean(naive) - truth)
+
+
+def conger(rows: Rows) -> Fraction | None:
+    """Flat agreement, and by chance the mean over all pairs of annotators of what their own labels would agree."""
+    said = [item for item in by_item(rows).values() if len(item) > 1]
+    given: defaultdict[str, list[str]] = defaultdict(list)
+    for _, who, label in rows:
+        given[who].append(label)
+    people = list(given)
+    if not said or len(people) < 2:
+        return None
+    pairs = [(given[one], given[other]) for one in people for other in people if one != other]
+    expected = sum((alike(*pair) for pair in pairs), Fraction()) / len(pairs)
+    observed = sum(map(item_agreement, said), Fraction()) / len(said)
+    return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+def alike(one: list[str], other: list[str]) -> Fraction:
+    return Fraction(sum(a == b for a in one for b in other), len(one) * len(other))
+
+
+def jackknife(rests: Iterable[Fraction | None]) -> float | None:
+    found = list(rests)
+    if any(rest is None for rest in found):
+        return None
+    values = [rest for rest in found if rest is not None]
+    mean = sum(values, Fraction()) / len(values)
+    return float(Fraction(len(values) - 1, len(values)) * sum((each - mean) ** 2 for each in values))
+
+
+def apart(rows: Rows, part: Callable[[Row], Any]) -> float | None:
+    """The jackknife variance over parts of the rows."""
+    return jackknife(conger([row for row in rows if part(row) != each]) for each in dict.fromkeys(map(part, rows)))
+
+
+def measured(rows: Rows, **options: Any) -> Any:
+    return spagree.measure(rows, **options).chance[CONGER]
+
+
+@given(rows_of(6, 5, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
+@examples(60)
+def test_value_and_errors_equal_really_leaving_things_out(rows: Rows) -> None:
+    found, value = measured(rows), conger(rows)
+    if value is None:
+        assert found.value is None and found.undefined in (ONE_CLASS, ONE_ITEM)
+        return
+    assert found.value == pytest.approx(float(value), abs=1e-12)
+    items = apart(rows, lambda row: row[0])
+    if items is None:
+        assert found.low is None and "without one of the items" in str(found.undefined)
+        return
+    assert found.intervals[ITEMS].stderr == pytest.approx(sqrt(items), abs=1e-9)
+    others = found.intervals[ANNOTATORS]
+    if others.undefined:
+        assert others.undefined != ONE_NEEDED or apart(rows, lambda row: row[1]) is None
+        return
+    people, single = apart(rows, lambda row: row[1]), apart(rows, lambda row: row)
+    pairs = of_pairs(rows)
+    assert people is not None
+    variance = max(items, items + people - (single or 0.0), pairs)
+    assert others.stderr == pytest.approx(sqrt(variance), abs=1e-9) or others.stderr > sqrt(variance)  # teams
+    assert others.low <= found.intervals[ITEMS].low <= found.value <= found.intervals[ITEMS].high <= others.high
+
+
+def of_pairs(rows: Rows) -> float:
+    """How much agreement differs between pairs, over (1 − P_e)²."""
+    people = sorted({who for _, who, _ in rows})
+    both = [shared(rows, one, other) for place, one in enumerate(people) for other in people[place + 1 :]]
+    both = [said for said in both if said]
+    found = measured(rows)
+    weights = [len(said) for said in both]
+    gaps = [sum(one == other for one, other in said) / len(said) - found.observed for said in both]
+    spread = sum((weight * gap) ** 2 for weight, gap in zip(weights, gaps, strict=True))
+    return len(both) / max(1, len(both) - 1) * spread / sum(weights) ** 2 / (1 - found.expected) ** 2
+
+
+def test_of_two_annotators_it_is_cohens_kappa() -> None:
+    rows = [
+        (f"q{i}", who, said)
+        for i, both in enumerate(["xx", "xy", "yy", "zz", "xz", "yy", "zy", "xx"])
+        for who, said in zip("ab", both, strict=True)
+    ]
+    exact = cohen(shared(rows, "a", "b"))
+    assert exact is not None
+    assert measured(rows).value == pytest.approx(float(exact), abs=1e-14)
+
+
+def test_clusters_are_left_out_as_a_whole() -> None:
+    rows = [
+        (f"q{i}", who, "xyz"[(i * 5 + place * (i % 3)) % 3], f"d{i // 4}")
+        for i in range(24)
+        for place, who in enumerate("abcde")
+        if (i + place) % 4
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "annotator", "label", "doc"], orient="row")
+    document = {item: doc for item, _, _, doc in rows}
+    exact = apart([row[:3] for row in rows], lambda row: document[row[0]])
+    found = spagree.measure(frame, cluster="doc").chance[CONGER]
+    assert exact is not None
+    assert found.intervals[ITEMS].stderr == pytest.approx(sqrt(exact), abs=1e-12)
+
+
+def test_whoever_labels_unlike_the_others_lowers_agreement_by_chance() -> None:
+    """Where people use labels differently, chance is lower than Fleiss', which mixes the labels of everybody."""
+    rows = [
+        (f"q{i}", who, "x" if (i * 7 + place * 3) % 10 < often else "y")
+        for i in range(40)
+        for place, (who, often) in enumerate({"a": 9, "b": 5, "c": 1, "d": 5}.items())
+    ]
+    found = spagree.measure(rows).chance
+    assert found[CONGER].expected < found["fleiss_kappa"].expected - 0.01
+    assert found[CONGER].value > found["fleiss_kappa"].value
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (spagree.tally([("q1", "a", "x"), ("q1", "b", "x"), ("q2", "a", "y")]), "a tally does not say who annotated"),
+        (
+            [("q1", None, "x"), ("q1", "b", "x"), ("q2", "a", "y"), ("q2", "b", "y")],
+            "the annotator of 1 annotation is unknown",
+        ),
+    ],
+)
+def test_it_needs_to_know_who_annotated(source: Any, reason: str) -> None:
+    found = spagree.measure(source).chance[CONGER]
+    assert found.value is None and reason in str(found.undefined)
+
+
+def test_many_annotations_at_once_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = measured("example:sparse")
+    monkeypatch.setattr("spagree.estimate.chance.CELLS_AT_ONCE", 50)
+    blocks = measured("example:sparse")
+    for name in (ITEMS, ANNOTATORS):
+        assert blocks.intervals[name].stderr == pytest.approx(whole.intervals[name].stderr, rel=1e-12)
+
+
+def test_without_somebody_the_rest_is_measured() -> None:
+    rows = [(f"q{i}", who, "xy"[(i + (who == "d") * i) % 2]) for i in range(20) for who in "abcd"]
+    assert measured(without(rows, "d")).value == 1
+    assert measured(rows).value < 0.8
+
+
+def test_a_kappa_whose_items_all_say_the_same_says_why_it_has_no_interval() -> None:
+    rows = [(f"q{item}", who, label) for item in range(12) for who, label in (("ann", "1"), ("bob", "2"))]
+    document = json.loads(spagree.measure(rows, metric="linear").to_json())
+    unknown = document["chance"]["krippendorff_alpha"]
+    assert unknown["low"] is None and "does not change it" in unknown["undefined"]

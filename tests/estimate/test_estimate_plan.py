@@ -4,20 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from math import prod
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import norm
 
 import spagree
-from oracle import exactly
-from spagree.estimate.plan import FLOOR, NO_SPREAD, TOO_FEW, Project, Shape, WeightSums, item_shape
+from examples import examples
+from oracle import Labels, exactly, parse, spa, tally_of
+from spagree.errors import UsageError
+from spagree.estimate.plan import (
+    FLOOR,
+    NO_SPREAD,
+    NOT_DECIDABLE,
+    PRIOR_HIGH,
+    PRIOR_LOW,
+    SAME_AS_REQUIRED,
+    TOO_FEW,
+    TOO_SMALL,
+    WIDEST,
+    Project,
+    Shape,
+    WeightSums,
+    allowed_per_item,
+    assumed,
+    check_share,
+    decide,
+    item_shape,
+    pace,
+    plan_expected,
+    spend,
+)
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, wilson
 from spagree.estimate.weights import SCHEMES
 
@@ -337,23 +363,6 @@ def test_no_plan_without_a_standard_error(rows: list[tuple[str, str, str]], reas
     assert spagree.measure(rows).plan(0.02)["undefined"].to_list() == [reason]
 
 
-@pytest.mark.parametrize("given", [0, -0.1, 0.5, 2, "narrow", 1e-9])
-def test_half_widths_are_checked(given: Any) -> None:
-    with pytest.raises(
-        spagree.UsageError,
-        match=exactly(f"half_width {given!r}: half the width of an interval, below 0.5; for example 0.02"),
-    ):
-        scored().plan(given)
-
-
-@pytest.mark.parametrize("given", [1, 0, 1_001, 2.5])
-def test_the_most_annotations_per_item_are_checked(given: Any) -> None:
-    with pytest.raises(
-        spagree.UsageError, match=exactly(f"most {given!r}: annotations per item, a whole number from 2 to 1,000")
-    ):
-        scored().plan(most=given)
-
-
 def test_the_range_allows_for_a_variance_known_only_from_these_items() -> None:
     """One item in forty disagrees: the error of its variance is far larger than that of the level."""
     rows = [(f"q{item}", who, "xy"[item == 0 and who == "b"]) for item in range(40) for who in "ab"]
@@ -371,3 +380,336 @@ def test_the_range_allows_for_a_variance_known_only_from_these_items() -> None:
             noise = fresh.noise * end * (1 - end) / (39 / 40 * 1 / 40)
             ends.append(replace(fresh, noise=noise).half_width(end, 0.5))
         assert high == pytest.approx(max(*ends, ends[0] * error)) and low == pytest.approx(min(*ends, ends[0] / error))
+
+
+Triples = list[tuple[int, int, int]]
+
+
+def project(items: int, n: int, seed: int, spread: float = 1.2) -> Triples:
+    """Items with a right answer whose difficulty varies on the logit scale; annotators are interchangeable."""
+    random = np.random.default_rng(seed)
+    hit = 1 / (1 + np.exp(-random.normal(1.0, spread, items)))
+    right = random.random((items, n)) < hit[:, None]
+    wrong = random.integers(1, 4, (items, n))
+    return [(i, j, 0 if right[i, j] else int(wrong[i, j])) for i in range(items) for j in range(n)]
+
+
+def as_project(rows: Triples, most: int = 5) -> Project:
+    tally = spagree.tally(rows)
+    spa = spagree.measure(rows, interval_for="items").spa
+    return Project(tally, "annotations_m1", spa, None, allowed_per_item(tally, "annotations_m1", most))
+
+
+def half(rows: Triples) -> float:
+    spa = spagree.measure(rows, interval_for="items").spa
+    assert spa.low is not None and spa.high is not None
+    return (spa.high - spa.low) / 2
+
+
+def row(rows: list[dict[str, Any]], route: str, n: int) -> dict[str, Any]:
+    return next(each for each in rows if each["route"] == route and each["annotations_per_item"] == n)
+
+
+def test_a_budget_is_the_inverse_of_a_half_width() -> None:
+    now = as_project(project(200, 4, 1))
+    for route in ("fresh", "new_items"):
+        for n in (2, 3, 5):
+            planned = next(
+                each for each in now.rows(0.02) if (each["route"], each["annotations_per_item"]) == (route, n)
+            )
+            bought = row(spend(now, planned["more_annotations"]), route, n)
+            assert bought["items"] == planned["items"] and bought["half_width"] <= 0.02
+            assert row(spend(now, planned["more_annotations"] - n), route, n)["half_width"] > 0.02
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_what_a_budget_promises_turns_out(n: int) -> None:
+    rows = spend(as_project(project(2_000, 5, 2)), 6_000)
+    promised = row(rows, "fresh", n)
+    realised = [half(project(6_000 // n, n, seed)) for seed in range(10, 16)]
+    assert np.mean(realised) == pytest.approx(promised["half_width"], rel=0.08)
+    assert promised["half_width_low"] <= promised["half_width"] <= promised["half_width_high"]
+
+
+def test_the_best_row_of_each_route_is_the_narrowest() -> None:
+    rows = spend(as_project(project(100, 3, 3)), 500)
+    for route in ("fresh", "new_items", "same_items"):
+        mine = [each for each in rows if each["route"] == route]
+        assert [each["best"] for each in mine].count(True) == 1
+        assert min(mine, key=lambda each: each["half_width"])["best"]
+    assert row(rows, "same_items", 5)["more_annotations"] == 200
+
+
+def test_items_that_have_enough_annotations_are_not_brought_to_more() -> None:
+    rows = project(40, 2, 3) + [(40 + item, *rest) for item, *rest in project(60, 3, 5)]
+    for budget in (500, 40):
+        brought = row(spend(as_project(rows), budget), "same_items", 3)
+        assert (brought["items"], brought["more_annotations"]) == (40, 40)
+    assert not any(each["route"] == "same_items" for each in spend(as_project(rows), 39))
+
+
+def test_one_annotation_more_hardly_changes_the_interval() -> None:
+    """Whatever a model of the items expects, the plan starts from the width that was measured."""
+    rows = project(150, 3, 4, spread=3.0)[:-1]
+    brought = row(spend(as_project(rows), 1), "same_items", 3)
+    assert brought["half_width"] == pytest.approx(half(rows), rel=0.01)
+
+
+def test_a_budget_too_small_for_a_pair() -> None:
+    """Not even as a row of no items, which would look like a plan."""
+    for route in ("fresh", "new_items"):
+        nothing = row(spend(as_project(project(30, 3, 4)), 1), route, 2)
+        assert (nothing["half_width"], nothing["undefined"], nothing["best"]) == (None, TOO_SMALL, False)
+
+
+def test_a_budget_that_pays_for_two_but_not_for_three() -> None:
+    rows = spend(as_project(project(30, 3, 4)), 2)
+    assert {(each["route"], each["annotations_per_item"]) for each in rows} == {("fresh", 2), ("new_items", 2)}
+    assert all(each["undefined"] is None and each["half_width_high"] <= WIDEST for each in rows)
+
+
+def test_items_with_one_annotation_each_have_only_a_fresh_start() -> None:
+    tally = spagree.tally([(i, 0, 0) for i in range(9)])
+    start = assumed(0.6, 0.95, [2, 3])
+    routes = {each["route"] for each in spend(Project(tally, "annotations_m1", start.spa, None, [2, 3]), 30)}
+    assert routes == {"fresh", "same_items"}
+
+
+def test_assumptions_alone() -> None:
+    start = assumed(0.7, 0.95, [2, 3])
+    two, three = row(spend(start, 600), "fresh", 2), row(spend(start, 600), "fresh", 3)
+    low, high = wilson(0.7, (0.7 * 0.3 / 300) ** 0.5, 300, 0.95)
+    assert two["half_width"] == pytest.approx((high - low) / 2) and not two["assumed"]
+    assert three["assumed"] and three["half_width_low"] == pytest.approx(PRIOR_LOW * three["half_width"])
+    assert three["half_width_high"] == pytest.approx(PRIOR_HIGH * three["half_width"])
+
+
+@pytest.mark.parametrize("require", [0.55, 0.75])
+def test_a_decision_needs_just_so_many_items(require: float) -> None:
+    start = assumed(0.65, 0.95, [2])
+    (found,) = decide(start, require)
+    assert found["will_pass"] == (require < 0.65) and found["best"]
+
+    def is_decided(items: int) -> bool:
+        low, high = wilson(0.65, (0.65 * 0.35 / items) ** 0.5, items, 0.95)
+        return low >= require or high < require
+
+    assert is_decided(found["items"]) and not is_decided(found["items"] - 1)
+
+
+def test_decisions_already_made_far_away_or_impossible() -> None:
+    now = as_project(project(3_000, 4, 5))
+    assert decide(now, 0.05)[0]["more_annotations"] == 0
+    assert decide(assumed(0.7, 0.95, [2]), 0.7)[0]["undefined"] == SAME_AS_REQUIRED
+    assert decide(assumed(0.7, 0.95, [2]), 0.7 + 1e-7)[0]["undefined"] == NOT_DECIDABLE
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 0.0, 1.0, -0.1, "0.7", None])
+def test_a_required_agreement_lies_strictly_between_0_and_1(wrong: object) -> None:
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(f"require {wrong!r}: a probability of agreement lies between 0 and 1, for example 0.7"),
+    ):
+        check_share("require", wrong)  # type: ignore[arg-type]
+
+
+def course(times: list[Any]) -> list[dict[str, Any]]:
+    return [{"time": time, "annotations": 10 * place} for place, time in enumerate(times, start=1)]
+
+
+def test_the_pace_is_that_of_the_later_half() -> None:
+    day = 86_400
+    start = 1_700_000_000
+    slow_then_fast = [start + day * hours / 24 for hours in (0, 240, 480, 492, 504, 516)]
+    found = pace(course(slow_then_fast))
+    assert found is not None and found.per_day == pytest.approx(20.0)
+    assert found.last.tzinfo is UTC
+    assert found.done(20) == datetime.fromtimestamp(start + 22.5 * day, UTC)
+    assert found.done(10**12) is None
+
+
+def test_dates_and_milliseconds_are_moments_and_small_numbers_are_not() -> None:
+    days = [datetime(2026, 1, each, tzinfo=UTC) for each in (1, 2)]
+    for times in (days, [each.replace(tzinfo=None) for each in days], [each.timestamp() * 1000 for each in days]):
+        found = pace(course(times))
+        assert found is not None and found.per_day == pytest.approx(10.0)
+    for times in ([1, 2, 3], days[:1], [days[0], days[0]], ["a", "b"], [True, False], [days[0], *[days[1]] * 4]):
+        assert pace(course(times)) is None
+
+
+def quarter_disagree(items: int) -> Triples:
+    """Pairs of which three in four agree."""
+    return [(i, j, j if i % 4 == 0 else 0) for i in range(items) for j in range(2)]
+
+
+@pytest.mark.parametrize("half_width", [0.02, 0.05, 0.08])
+def test_an_expected_project_gets_the_half_width_it_was_planned_for(half_width: float) -> None:
+    rows = plan_expected(0.75, half_width=half_width)
+    assert set(rows["route"]) == {"fresh"} and rows["annotations_per_item"].to_list() == list(range(2, 11))
+    items = rows["items"][0]
+    assert half(quarter_disagree(items + 4 - items % 4)) <= half_width < half(quarter_disagree(items - items % 4 - 4))
+    assert (rows["more_annotations"] == rows["annotations_per_item"] * rows["items"]).all()
+    assert rows.filter("best")["more_annotations"].item() == rows["more_annotations"].min()
+
+
+def test_expectations_take_every_kind_of_plan() -> None:
+    assert plan_expected(0.75).equals(plan_expected(0.75, half_width=0.05))
+    assert plan_expected(0.75, None, half_width=0.05, most=3)["annotations_per_item"].to_list() == [2, 3]
+    narrow, wide = (plan_expected(0.75, half_width=0.05, level=level)["items"][0] for level in (0.9, 0.99))
+    assert narrow < plan_expected(0.75, half_width=0.05)["items"][0] < wide
+    bought = plan_expected(0.75, budget=400, most=2)
+    assert bought.select("items", "more_annotations").rows() == [(200, 400)]
+    assert bought["half_width"].item() == pytest.approx(half(quarter_disagree(200)), rel=0.005)
+    decided = plan_expected(0.75, require=0.7, most=2)
+    assert decided["will_pass"].item() and decided["require"].item() == 0.7
+
+
+SHARE = "a probability of agreement lies between 0 and 1, for example 0.7"
+BLINDLY = "labels picked blindly would agree more often; expect more"
+REFUSED: dict[str, tuple[list[Any], str]] = {
+    "half_width": ([0, -0.1, 0.5, 2, "narrow", 1e-9], "half the width of an interval, below 0.5; for example 0.02"),
+    "most": ([1, 0, 1_001, 2.5], "annotations per item, a whole number from 2 to 1,000"),
+    "budget": ([0, -1, 1.5], "how many more annotations can be made, a whole number from 1 on"),
+    "require": ([0, 1, 70], SHARE),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_impossible_wishes_are_refused(name: str) -> None:
+    wrong, message = REFUSED[name]
+    for value in wrong:
+        for plan in (lambda **wanted: plan_expected(0.7, **wanted), scored().plan):
+            with pytest.raises(UsageError, match=exactly(f"{name} {value!r}: {message}")):
+                plan(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("agreement", "wanted", "message"),
+    [
+        (1.5, {}, f"agreement 1.5: {SHARE}"),
+        (0, {}, f"agreement 0: {SHARE}"),
+        (0.75, {"classes": 1}, f"agreement 0.75 with 1 classes: {BLINDLY}"),
+        (0.2, {"classes": 4}, f"agreement 0.2 with 4 classes: {BLINDLY}"),
+        (0.75, {"half_width": 0.1, "budget": 9}, "half_width and budget: ask for one of them at a time"),
+    ],
+)
+def test_impossible_expectations_are_refused(agreement: float, wanted: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=exactly(message)):
+        plan_expected(agreement, **wanted)
+
+
+def triples_agree(labels: Labels) -> Fraction:
+    seen = [one == two == three for one, two, three in combinations(labels, 3)]
+    return Fraction(sum(seen), len(seen))
+
+
+def disjoint_pairs_agree(labels: Labels) -> Fraction:
+    seen = [labels[i] == labels[j] and labels[k] == labels[m] for i, j, k, m in permutations(range(len(labels)), 4)]
+    return Fraction(sum(seen), len(seen))
+
+
+def usual(theta: Fraction) -> tuple[Fraction, Fraction]:
+    return Fraction("0.05") + Fraction("0.42") * theta, Fraction("0.25") * theta**2
+
+
+def slow_shape(items: list[list[str]], *, clamp: bool = True) -> tuple[Fraction, Fraction]:
+    """docs/mathematics.md §7, word for word."""
+    theta = spa(items, lambda labels: len(labels) - 1)
+    usual_a, usual_b = usual(theta)
+    spread = theta - theta**2
+    if not spread:
+        return usual_a, usual_b
+
+    def pooled(smallest: int, probability, prior: Fraction) -> Fraction:
+        long = [labels for labels in items if len(labels) >= smallest]
+        weights = [1 - Fraction(1, len(labels) - smallest + 2) for labels in long]
+        coordinates = [(probability(labels) - theta**2) / spread for labels in long]
+        shrunk = sum((w * x for w, x in zip(weights, coordinates, strict=True)), 50 * prior)
+        return shrunk / (sum(weights) + 50)
+
+    a = pooled(3, triples_agree, usual_a)
+    b = pooled(4, disjoint_pairs_agree, usual_b)
+    if not clamp:
+        return a, b
+    a = min(max(a, Fraction(0)), Fraction(1))
+    return a, min(max(b, Fraction(0)), a)
+
+
+def estimated(items: list[list[str]]) -> tuple[float, float]:
+    found = item_shape(tally_of(items), float(spa(items, lambda labels: len(labels) - 1)))
+    assert found.pair == 1
+    return found.a, found.b
+
+
+def check(items: list[list[str]]) -> None:
+    assert estimated(items) == pytest.approx(tuple(map(float, slow_shape(items))), abs=1e-12)
+
+
+ITEM = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
+
+
+@given(st.lists(ITEM, min_size=1, max_size=12).filter(lambda items: any(len(labels) > 1 for labels in items)))
+@examples(30)
+def test_shape_equals_enumeration_of_all_disjoint_pairs_and_triples(items: list[list[str]]) -> None:
+    check(items)
+
+
+def test_shape_of_one_small_data_set_in_figures() -> None:
+    # theta = (1·1 + 2·1/3 + 3·1/6)/6 = 13/36, t3 = 0 and 0, m2 = 0, pooled with weights 1/2, 2/3 and 1/2
+    items = parse("aa aab aabc")
+    theta = Fraction(13, 36)
+    nothing_agrees = (0 - theta**2) / (theta * (1 - theta))
+    usual_a, usual_b = usual(theta)
+    a = (Fraction(7, 6) * nothing_agrees + 50 * usual_a) / (50 + Fraction(7, 6))
+    b = (Fraction(1, 2) * nothing_agrees + 50 * usual_b) / (50 + Fraction(1, 2))
+    assert estimated(items) == (pytest.approx(float(a), abs=1e-15), pytest.approx(float(b), abs=1e-15))
+
+
+@pytest.mark.parametrize(("data", "theta"), [("aa ab", 0.5), ("ab abc abcd", 0.0), ("aa aaa aaaa", 1.0)])
+def test_without_evidence_the_shape_is_the_usual_one(data: str, theta: float) -> None:
+    assert estimated(parse(data)) == pytest.approx((0.05 + 0.42 * theta, 0.25 * theta**2))
+
+
+def repeated(data: str, times: int) -> list[list[str]]:
+    return parse(data) * times
+
+
+@pytest.mark.parametrize(
+    ("data", "shape"),
+    [
+        ("aaaa bbbb abcd", None),  # items that agree fully or not at all: both coordinates near 1
+        ("aabb", (0.0, 0.0)),  # triples never agree: below 0 without the clamp
+        ("aaaaaa abcdef", None),
+    ],
+)
+def test_shape_is_clamped_to_a_possible_one(data: str, shape: tuple[float, float] | None) -> None:
+    items = repeated(data, 300)
+    a, b = estimated(items)
+    assert 0 <= b <= a <= 1
+    if shape:
+        assert slow_shape(items, clamp=False)[0] < 0
+        assert (a, b) == shape
+
+
+def test_b_is_at_most_a() -> None:
+    # many items of four without triples, whose disjoint pairs agree: b alone would exceed a
+    items = repeated("aabb ccdd aabb abcd", 200)
+    raw_a, raw_b = slow_shape(items[:40], clamp=False)
+    assert raw_b > 0 and raw_b > raw_a
+    assert estimated(items) == (0.0, 0.0)
+
+
+def test_a_above_one_is_clamped() -> None:
+    # theta comes mostly from the many pairs that disagree; the few larger items agree fully
+    items = repeated("ab", 3000) + repeated("aaaa", 300)
+    assert estimated(items) == (1.0, 1.0)
+
+
+def test_alike_items_lead_towards_edges_and_unlike_ones_towards_flat() -> None:
+    same = estimated(repeated("aaab aabb abbb abab aaaa bbbb aabb aabb", 100))
+    different = estimated(repeated("aaaa abcd bbbb cccc", 100))
+    assert same[0] < 0.25
+    assert same[1] < 0.1
+    # each coordinate is 1 in the data: 400 items worth 2/3 and 1/2 each against the fifty of what is usual
+    a, b = map(float, usual(Fraction(3, 4)))
+    assert different == (pytest.approx((800 / 3 + 50 * a) / (800 / 3 + 50)), pytest.approx((200 + 50 * b) / 250))
