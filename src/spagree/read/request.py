@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,17 @@ from spagree.errors import UsageError, unknown_name
 from spagree.messages import opt
 from spagree.options import TOOLS, Reading, declared, non_default
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, LAYOUTS, TEXT, TIME
 from spagree.read.columns import Roles
 from spagree.read.table import Table
+from spagree.read.tools.registry import MODULES
 from spagree.read.where import Condition, written
-from spagree.understood import LAYOUTS
 
 if TYPE_CHECKING:
     from spagree.read.tools.tool import ReaderOptions, Rules
 
 
+EACH_ROW = ":row"  # in place of the item: every row is one
 POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
 ROLES = (ITEM, ANNOTATOR, LABEL, TIME, TEXT, CLUSTER, GROUP)
 # The policies of exports, the default first; here because plain tables, which load no tool, check them too.
@@ -39,9 +40,14 @@ class Request(Reading):
         classes of a table of counts or of a one-hot table, or the items of a transposed one.
         """
         named = getattr(self, role)
-        if named is None:
+        if named is None or (role == ITEM and self.each_row):
             return ()
         return tuple(map(str, _several(named))) if role in (ITEM, ANNOTATOR, LABEL) else (named,)
+
+    @property
+    def each_row(self) -> bool:
+        """Whether every row is an item, whatever its columns say."""
+        return self.item == EACH_ROW or (not isinstance(self.item, str) and tuple(self.item or ()) == (EACH_ROW,))
 
     def named(self) -> dict[str, str]:
         """The first column named for each role."""
@@ -51,7 +57,8 @@ class Request(Reading):
         """The columns of these roles that were named, or that can be guessed."""
         further = [name for role in (ITEM, ANNOTATOR) for name in self.names(role)[1:]]
         taken = frozenset(columns.several(table.columns, further, opt.item))
-        return columns.resolve(table.columns, self.named(), roles, taken)
+        wanted = [role for role in roles if role != ITEM or not self.each_row]
+        return columns.resolve(table.columns, self.named(), wanted, taken)
 
     def places(self, table: Table, first: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
         """All columns of each role, in the order in which they were named."""
@@ -63,6 +70,12 @@ class Request(Reading):
     def also(self) -> tuple[str, ...]:
         """The roles that are never guessed, as far as they were named."""
         return tuple(role for role in (TEXT, CLUSTER, GROUP) if getattr(self, role) is not None)
+
+    def refuse(self, options: Iterable[str], why: str) -> None:
+        """Refuse options that say nothing about a table in this layout."""
+        for name in options:
+            if (value := getattr(self, name)) is not None:
+                raise UsageError(f"{opt[name](value)} does not apply here: {why}; leave it out")
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -99,8 +112,6 @@ class Request(Reading):
 
     def refuse_unknown(self) -> None:
         """Refuse unknown names before anything is read."""
-        from spagree.read.tools.registry import MODULES
-
         formats = ("auto", *LAYOUTS, *MODULES)
         if self.format not in formats and self.format not in (added := plugins.installed(plugins.READERS)):
             raise unknown_name("format", str(self.format), (*formats, *added))

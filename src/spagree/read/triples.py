@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import narwhals as nw
+import polars
+
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
-from spagree.late import nw
-from spagree.messages import opt
+from spagree.messages import Warning, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
 from spagree.read.request import Request
 from spagree.read.table import SAMPLE_ROWS, Table, shown
-from spagree.understood import Caution
 
 COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)
 MATRIX_DIMENSIONS = 2
@@ -24,29 +25,22 @@ FEWEST_ROWS = 5  # of labels that are mistaken for triples
 
 def triples_table(source: Iterable[Any]) -> Table:
     """Triples (item, annotator, label), or quadruples with a time, as a table in polars."""
-    import polars
-
     rows = _checked(source)
-    cautions: list[Caution] = []
+    warnings: list[Warning] = []
     series = []
     for position, name in enumerate(COLUMNS[: len(rows[0])]):
         values = [row[position] for row in rows]
-        typed = _times(values) if name == TIME else _one_type(values, name, cautions)
+        typed = _times(values) if name == TIME else _one_type(values, name, warnings)
         series.append(polars.Series(name, typed, strict=True))
     frame = polars.DataFrame(series)
-    cautions += _annotator_first(frame)
-    return replace(frame_table(frame, "triples"), is_positional=True, cautions=tuple(cautions))
-
-
-def _annotator_first(frame: Any) -> Iterator[Caution]:
-    """A caution for a handful of items that many more annotators labelled: perhaps the annotator comes first."""
     items, annotators = frame[ITEM].n_unique(), frame[ANNOTATOR].n_unique()
     if items <= MOST_FIRST and annotators > 2 * items and len(frame) > 2 * annotators:
-        yield Caution(
-            "annotator_first",
+        message = (
             f"{count(items, 'item')} and {annotators:,} annotators: if the triples are (annotator, item, label), as "
-            "for nltk, put the item first",
+            "for nltk, put the item first"
         )
+        warnings.append(Warning("annotator_first", message))
+    return replace(frame_table(frame, "triples"), is_positional=True, warnings=tuple(warnings))
 
 
 def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
@@ -62,10 +56,17 @@ def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
     width = len(rows[0]) if _is_row(rows[0]) else 0
     wrong = [i for i, row in enumerate(rows, 1) if not _is_row(row) or len(row) != width or width not in (3, 4)]
     if wrong:
+        remedy = ""
+        if isinstance(rows[0], dict):
+            remedy = "; rows with names belong in a data frame, such as pandas.DataFrame(rows)"
+        elif hasattr(source, "reset_index"):
+            remedy = "; a Series with its index is a frame: series.reset_index()"
+        elif _is_row(rows[0]):
+            remedy = '; labels of an item in each row: numpy.array(rows), with format="wide"'
         problems = [f"row {i}: {shown(repr(rows[i - 1]))}" for i in wrong[:SHOWN_PROBLEMS]]
         raise DataError(
             f"{count(len(wrong), 'row is', 'rows are')} not (item, annotator, label) or (item, annotator, label, "
-            f"time); every row needs three values, or every row four{_remedy(source, rows[0])}",
+            f"time); every row needs three values, or every row four{remedy}",
             problems,
             len(wrong),
         )
@@ -86,15 +87,6 @@ def _are_labels(rows: Sequence[Any]) -> bool:
     return are_several and items | annotators <= labels and len(pairs) < len(first)
 
 
-def _remedy(source: Any, row: Any) -> str:
-    """What to pass instead of a list of dicts, a Series, or rows of labels."""
-    if isinstance(row, dict):
-        return "; rows with names belong in a data frame, such as pandas.DataFrame(rows)"
-    if hasattr(source, "reset_index"):
-        return "; a Series with its index is a frame: series.reset_index()"
-    return '; labels of an item in each row: numpy.array(rows), with format="wide"' if _is_row(row) else ""
-
-
 def _is_row(row: Any) -> bool:
     return isinstance(row, Sequence) and not isinstance(row, (str, bytes))
 
@@ -107,7 +99,7 @@ def _plain(value: Any) -> Any:
     return value.item() if kind.__module__ == "numpy" and hasattr(value, "item") else value
 
 
-def _one_type(values: Sequence[Any], name: str, cautions: list[Caution]) -> list[Any]:
+def _one_type(values: Sequence[Any], name: str, warnings: list[Warning]) -> list[Any]:
     """The values in one type: their own if they share it, otherwise text that keeps them distinct."""
     plain = [*map(_plain, values)]
     present = {type(value) for value in plain} - {type(None)}
@@ -118,7 +110,7 @@ def _one_type(values: Sequence[Any], name: str, cautions: list[Caution]) -> list
     if len(present) > 1:
         kinds = ", ".join(sorted(kind.__name__ for kind in present))
         message = f"the {name} values have several types ({kinds}); 1, '1' and True stay distinct"
-        cautions.append(Caution("mixed_types", message))
+        warnings.append(Warning("mixed_types", message))
     return [None if value is None else texts[type(value), value] for value in plain]
 
 
@@ -141,8 +133,6 @@ def _distinct_texts(values: Sequence[Any]) -> dict[tuple[type, Any], str]:
 
 
 def _times(values: Sequence[Any]) -> Any:
-    import polars
-
     try:
         series = polars.Series(TIME, values, strict=True)
         return series.str.to_datetime() if series.dtype == polars.String else series
@@ -172,8 +162,6 @@ def as_matrix(source: Any, request: Request) -> Any:
 
 def matrix_table(matrix: Any, request: Request) -> Table:
     """A numpy matrix of counts (items × classes) or of labels; columns are called 0, 1, … unless named."""
-    import polars
-
     if request.format == "auto":
         raise UsageError(
             f"a numpy matrix may hold counts or labels; say which: {opt.format('counts')} (items × classes), "
@@ -190,27 +178,23 @@ def matrix_table(matrix: Any, request: Request) -> Table:
     if labels and len(labels) != matrix.shape[1]:
         raise UsageError(f"label names {len(labels)} columns, but the matrix has {matrix.shape[1]} columns")
     names = labels or [str(i) for i in range(matrix.shape[1])]
-    frame = polars.DataFrame([_column(name, matrix[:, i]) for i, name in enumerate(names)])
+    columns = [matrix[:, i] for i in range(len(names))]
+    is_object = matrix.dtype.kind == "O"
+    if is_object:
+        plain = [[_plain(value) for value in values] for values in columns]
+        columns = [[None if value is None else str(value) for value in values] for values in plain]
+    typed = zip(names, columns, strict=True)
+    frame = polars.DataFrame([polars.Series(n, values, polars.String if is_object else None) for n, values in typed])
     table = frame_table(nw.from_native(frame), "count matrix" if holds_counts else "matrix")
-    return replace(table, cautions=tuple(_looks_transposed(matrix)) if holds_counts else ())
+    return replace(table, warnings=tuple(_looks_transposed(matrix)) if holds_counts else ())
 
 
-def _column(name: str, values: Any) -> Any:
-    import polars
-
-    if values.dtype.kind != "O":
-        return polars.Series(name, values)
-    return polars.Series(
-        name, [None if (plain := _plain(value)) is None else str(plain) for value in values], dtype=polars.String
-    )
-
-
-def _looks_transposed(matrix: Any) -> Iterator[Caution]:
-    """A caution if columns, not rows, have equal sums: with as many annotations for every item, rows would."""
+def _looks_transposed(matrix: Any) -> Iterator[Warning]:
+    """A warning if columns, not rows, have equal sums: with as many annotations for every item, rows would."""
     rows, columns = matrix.shape
     by_row, by_column = matrix.sum(axis=1), matrix.sum(axis=0)
     if rows < columns and (by_column == by_column[0]).all() and not (by_row == by_row[0]).all():
-        yield Caution(
+        yield Warning(
             "transposed",
             "the matrix looks transposed (its columns have equal sums, its rows do not, and it is wider than long): "
             "rows must be items and columns classes; if they are not, pass matrix.T",

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spagree.errors import DataError, UsageError
-from spagree.late import nw
+from spagree.errors import DataError, UsageError, nearest
 from spagree.messages import opt
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, Annotations, text_of
-from spagree.read.frames import collected
+from spagree.read.annotations import ANNOTATOR, Annotations, MarkRows, nw, text_of
+from spagree.read.frames import collected, size
 from spagree.read.table import Table, cell, listed, shown
 
 
@@ -72,7 +71,7 @@ def with_values(table: Table, conditions: Sequence[Condition], rules: list[str])
     sample = [row for row in table.sample if all(p < len(row) for p in needed)]
     for p, condition in wanted:
         sample = [row for row in sample if _fulfils(text_of(row[p]), condition, isinstance(row[p], bool))]
-    return replace(table, load=load, few=None, sample=sample)
+    return replace(table, load=load, few=None, sample=sample, shares=(), small=None)
 
 
 def _fulfils(text: Any, condition: Condition, is_boolean: bool) -> Any:
@@ -83,31 +82,38 @@ def _fulfils(text: Any, condition: Condition, is_boolean: bool) -> Any:
     return condition.holds(text)
 
 
-def distinct(frame: nw.LazyFrame[Any], name: str) -> list[str]:
-    """The values of a column as text, in order; empty cells left out."""
+def distinct(frame: nw.LazyFrame[Any], name: str, most: int = 100_000) -> list[str]:
+    """The values of a column as text, in order, or some of more than so many; empty cells left out."""
     values = frame.select(nw.col(name).cast(nw.String)).unique(subset=[name]).filter(~nw.col(name).is_null())
-    return sorted(row[0] for row in collected(values))
+    return sorted(row[0] for row in collected(values.head(most)))
 
 
 def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> Annotations:
     """Without these annotators, whose annotations are counted as left out."""
-    import difflib
-
     excluded = [names] if isinstance(names, str) else list(names)
     if not annotations.has_annotators:
         raise UsageError(f"{opt.exclude_annotator}: the annotators are unknown; name their column with {opt.annotator}")
     who = nw.col(ANNOTATOR).cast(nw.String)
-    for name in excluded:
-        if not size(annotations.frame.filter(who == name)):
-            annotators = distinct(annotations.frame, ANNOTATOR)
-            near = difflib.get_close_matches(name, annotators, n=1)
-            hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(annotators[:MOST_SHOWN])}"
-            raise UsageError(f"{opt.exclude_annotator(name)}: nobody has this name; {hint}")
+    _refuse_strangers(excluded, annotations.frame)
     lost = size(annotations.frame.filter(who.is_in(excluded)))
     kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~who.is_in(excluded))
     return replace(annotations, rows=kept, left_out={**annotations.left_out, "excluded": lost})
 
 
-def size(frame: nw.LazyFrame[Any]) -> int:
-    """How many rows there are."""
-    return int(collected(frame.select(nw.len().alias("size")))[0][0])
+def marks_without(found: MarkRows, names: str | Sequence[str]) -> MarkRows:
+    """Marks and visits without these annotators."""
+    excluded = [names] if isinstance(names, str) else list(names)
+    frames = [frame for frame in (found.rows, found.seen) if frame is not None]
+    _refuse_strangers(excluded, *frames)
+    kept = [frame.filter(~nw.col(ANNOTATOR).cast(nw.String).is_in(excluded)) for frame in frames]
+    return replace(found, rows=kept[0], seen=None if found.seen is None else kept[1])
+
+
+def _refuse_strangers(names: Sequence[str], *frames: nw.LazyFrame[Any]) -> None:
+    who = nw.col(ANNOTATOR).cast(nw.String)
+    for name in names:
+        if not any(size(frame.filter(who == name)) for frame in frames):
+            annotators = distinct(frames[0], ANNOTATOR)
+            near = nearest(name, annotators)
+            hint = f"annotators: {listed(annotators[:MOST_SHOWN])}" if near is None else f"did you mean {shown(near)}?"
+            raise UsageError(f"{opt.exclude_annotator(name)}: nobody has this name; {hint}")

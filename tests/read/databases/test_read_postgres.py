@@ -154,7 +154,7 @@ class TestThePassword:
                 assert_hidden(postgres, out + err)
         found = spagree.measure(source, query=ALL)
         assert found.understood and found.understood.source == postgres.name
-        assert_hidden(postgres, "".join(map(repr, (found, found.understood, found.measurement))) + found.to_json())
+        assert_hidden(postgres, "".join(map(repr, (found, found.understood, found.evidence))) + found.to_json())
 
     WRONG = (
         ("query", lambda s: s.address, "SELECT * FROM nowhere", 2),

@@ -130,7 +130,7 @@ def test_notes_beside_the_sheets_of_annotators_are_skipped_by_name_or_refused(tm
     sheets = {who: [["id", "label"], *([i, x] for i, name, x in ROWS if name == who)] for who in people}
     path = workbook(tmp_path / "a.xlsx", {"Notes": [["The code book"], ["x is good"]], **sheets})
     agreement = spagree.measure(path, format="per-annotator")
-    (message,) = [caution.message for caution in agreement.warnings if caution.code == "sheets"]
+    (message,) = [warning.message for warning in agreement.warnings if warning.code == "sheets"]
     assert agreement.spa.value == VALUE and agreement.data.annotators == 3 and "'Notes'" in message
     workbook(path, {"Notes": [["label", "meaning"], ["x", "good"]], **sheets})
     with pytest.raises(DataError, match=r"sheet 'Notes' lacks columns that the other sheets have .* delete it"):

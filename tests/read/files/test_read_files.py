@@ -18,14 +18,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from spagree.errors import (
-    ColumnError,
-    DataError,
-    FileError,
-    MissingExtraError,
-    SpagreeError,
-    UsageError,
-)
+from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, SpagreeError, UsageError
 from spagree.read import Annotations, read
 
 ROWS = [("i1", "ann", "cat"), ("i1", "bob", "dog"), ("i2", "ann", "cat")]
@@ -111,7 +104,7 @@ def test_every_kind_in_every_compression_gives_the_same_rows(kind: str, compress
     assert rows(annotations) == ROWS
     assert annotations.understood.examples == tuple(ROWS)
     assert annotations.understood.source == str(path)
-    assert annotations.cautions == ()
+    assert annotations.warnings == ()
 
 
 @pytest.mark.parametrize("kind", [".csv", ".jsonl", ".parquet", ".feather", ".xlsx"])
@@ -198,11 +191,7 @@ def test_only_an_empty_cell_is_missing_quoted_or_not(write: Any) -> None:
 
 def test_missing_names_further_labels_but_no_ids(write: Any) -> None:
     path = write("a.csv", b"item,label\nNA,NA\nx,n/a\ny,ok\n")
-    assert rows(read(path, missing=["NA", "n/a"]), "item", "label") == [
-        ("NA", None),
-        ("x", None),
-        ("y", "ok"),
-    ]
+    assert rows(read(path, missing=["NA", "n/a"]), "item", "label") == [("NA", None), ("x", None), ("y", "ok")]
     assert rows(read(path, missing="NA"), "item", "label") == [("NA", None), ("x", "n/a"), ("y", "ok")]
 
 
@@ -227,7 +216,7 @@ def test_missing_names_further_labels_but_no_ids(write: Any) -> None:
 def test_harmless_variants_of_one_file(data: bytes, write: Any) -> None:
     annotations = read(write("a.csv", data))
     assert rows(annotations) == ROWS
-    assert annotations.cautions == ()
+    assert annotations.warnings == ()
 
 
 def test_line_endings_that_change_late_lose_no_row(write: Any) -> None:
@@ -274,12 +263,12 @@ def test_fields_of_several_megabytes(write: Any) -> None:
 
 
 def test_encoding_is_honoured_and_its_absence_explained(write: Any) -> None:
-    path = write("latin.csv", "item,label\n1,a\n2,né\n".encode("latin-1"))
+    path = write("russian.csv", "item,label\n1,a\n2,да\n".encode("cp1251"))
     message = refusal(DataError, path)
-    assert "latin.csv:3:" in message
-    assert "0xe9 at position 19 " in message
-    assert 'encoding="latin-1"' in message
-    assert rows(read(path, encoding="latin-1"), "label") == [("a",), ("né",)]
+    assert "russian.csv:3:" in message
+    assert "0xe4 at position 18 " in message
+    assert "encoding=\"cp1252\" reads 'äà'" in message
+    assert rows(read(path, encoding="cp1251"), "label") == [("a",), ("да",)]
 
 
 def test_bad_bytes_late_in_a_file_have_the_right_line(write: Any) -> None:
@@ -300,7 +289,7 @@ def test_wrong_or_unknown_encoding(write: Any) -> None:
 def test_a_delimiter_against_the_extension_works_and_is_said(name: str, delimiter: bytes, write: Any) -> None:
     annotations = read(write(name, CSV.replace(b",", delimiter)))
     assert rows(annotations) == ROWS
-    assert [caution.code for caution in annotations.cautions] == ["delimiter"]
+    assert [warning.code for warning in annotations.warnings] == ["delimiter"]
 
 
 def test_commas_inside_semicolon_cells(write: Any) -> None:
@@ -310,8 +299,8 @@ def test_commas_inside_semicolon_cells(write: Any) -> None:
 def test_comment_lines_are_skipped_and_said(write: Any) -> None:
     annotations = read(write("a.csv", b"# made by x, y and z\n#\n" + CSV))
     assert rows(annotations) == ROWS
-    assert [caution.code for caution in annotations.cautions] == ["comment_lines"]
-    assert "2 comment lines" in annotations.cautions[0].message
+    assert [warning.code for warning in annotations.warnings] == ["comment_lines"]
+    assert "2 comment lines" in annotations.warnings[0].message
     assert rows(annotations, "row") == [(4,), (5,), (6,)]
 
 
@@ -362,16 +351,10 @@ def test_many_equal_labels_through_the_reader(write: Any) -> None:
         pytest.param(b"item,label\n", DataError, ["a.csv", "no data rows", "check"], id="header only"),
         pytest.param(b"item,label", DataError, ["a.csv", "no data rows", "check"], id="header, no newline"),
         pytest.param(
-            b"item,label\n1,a\n2\n3,b\n",
-            DataError,
-            ["a.csv:3:", "'label'", "too few", "1 instead of 2"],
-            id="too few",
+            b"item,label\n1,a\n2\n3,b\n", DataError, ["a.csv:3:", "'label'", "too few", "1 instead of 2"], id="too few"
         ),
         pytest.param(
-            b"item,label,x\n1,a,b\n2,b\n",
-            DataError,
-            ["a.csv:3:", "'x'", "too few", "correct"],
-            id="too few, last line",
+            b"item,label,x\n1,a,b\n2,b\n", DataError, ["a.csv:3:", "'x'", "too few", "correct"], id="too few, last line"
         ),
         pytest.param(b"item,label\n1,a,b\n", DataError, ["a.csv:2:", "too many", "'b'", "in quotes"], id="too many"),
         pytest.param(b'item,label\n1,"a\n2,b\n', DataError, ["a.csv:2:", "never closed", '""'], id="unclosed quote"),
@@ -379,10 +362,7 @@ def test_many_equal_labels_through_the_reader(write: Any) -> None:
         pytest.param(b'item,label\n1,"a"b\n', DataError, ["a.csv:2:", "closing quote", '""'], id="text after quote"),
         pytest.param(b"item,label\n1,a\n2,b\0c\n", DataError, ["a.csv:3:", "NUL", "export"], id="NUL byte"),
         pytest.param(
-            b"item,label,label\n1,a,b\n",
-            ColumnError,
-            ["2 columns", "'label', 'label'", "rename"],
-            id="doubled column",
+            b"item,label,label\n1,a,b\n", ColumnError, ["2 columns", "'label', 'label'", "rename"], id="doubled column"
         ),
         pytest.param(b"id,class,answer\n1,a,b\n", ColumnError, ["'class', 'answer'", "label="], id="ambiguous label"),
         pytest.param(b"foo,bar\n1,a\n", ColumnError, ["'foo', 'bar'", "item=", "label="], id="nothing guessable"),
@@ -395,13 +375,13 @@ def test_bad_delimited_files(content: bytes, error: type[DataError], names: list
         assert name in message
 
 
-def test_ten_ragged_rows_are_shown_and_the_others_counted(write: Any) -> None:
+def test_three_ragged_rows_are_shown_and_the_others_counted(write: Any) -> None:
     path = write("a.csv", b"item,label\n" + b"1,a\n2\n" * 25)
     with pytest.raises(DataError) as caught:
         read(path)
     assert caught.value.total == 25
-    assert len(caught.value.problems) == 10
-    assert "… and 15 more" in str(caught.value)
+    assert len(caught.value.problems) == 3
+    assert "… and 22 more" in str(caught.value)
 
 
 def test_nul_bytes_far_into_a_file_have_their_line(write: Any) -> None:

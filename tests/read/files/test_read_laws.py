@@ -141,10 +141,7 @@ def test_scraps_are_read_like_the_careful_reader_or_refused(scrap: bytes) -> Non
 
 
 @LAW
-@given(
-    st.binary(min_size=1, max_size=200),
-    st.sampled_from(["a.csv", "a.jsonl", "a.json", "a.parquet", "a.xlsx", "a"]),
-)
+@given(st.binary(min_size=1, max_size=200), st.sampled_from(["a.csv", "a.jsonl", "a.json", "a.parquet", "a.xlsx", "a"]))
 @example(b"PAR1PAR1", "a")
 @example(b"ARROW1\0\0", "a")
 @example(b"PK\x03\x04", "a")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import spagree
-from both_ways import COMPARED, in_memory_rows, outcome
+from both_ways import COMPARED, document, in_memory_rows, outcome
 from examples import examples
 from spagree.counts import count as counting
 from spagree.counts import engines, labels
@@ -91,35 +91,6 @@ def test_types_other_than_texts_and_whole_numbers_are_left_to_duckdb(column: str
     assert outcome(path) == outcome(path, engine="duckdb")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"engine": "duckdb"},
-        {"missing": ["no"]},
-        {"where": "label=yes"},
-        {"exclude_annotator": "cyd"},
-        {"pseudonymise": "secret"},
-        {"item": ["item", "part"]},
-        {"cluster": "part"},
-        {"by": "part"},
-        {"text": "part"},
-    ],
-    ids=str,
-)
-def test_other_questions_are_left_to_duckdb(options: dict[str, Any], tmp_path: Path) -> None:
-    path = saved(tmp_path, [(*row, "p") for row in ROWS], (*COLUMNS, "part"))
-    assert in_memory_rows(path)
-    assert not in_memory_rows(path, **options)
-
-
-@pytest.mark.parametrize("policy", ["error", "first", "last", "set", "keep"])
-def test_repeats_are_settled_by_duckdb(policy: str, tmp_path: Path) -> None:
-    path = saved(tmp_path, [*ROWS, ("q1", "ann", "no")])
-    COMPARED.clear()
-    assert outcome(path, duplicates=policy) == outcome(path, engine="duckdb", duplicates=policy)
-    assert COMPARED == []
-
-
 def test_copies_that_are_deleted_after_reading_are_kept_by_duckdb(tmp_path: Path) -> None:
     content = saved(tmp_path).read_bytes()
     packed = tmp_path / "labels.parquet.gz"
@@ -144,7 +115,7 @@ def test_of_many_items_the_same_sample_is_compared_by_spelling(items: int, tmp_p
     found = counting.count(read(saved(tmp_path, rows)))
     assert len(COMPARED) == 1
     assert found.tally.annotations == len(rows)
-    assert [caution.code for caution in found.cautions] == ["item_variants"]
+    assert [warning.code for warning in found.warnings] == ["item_variants"]
 
 
 def test_on_duckdb_only_the_first_rows_are_compared_by_spelling(
@@ -157,7 +128,7 @@ def test_on_duckdb_only_the_first_rows_are_compared_by_spelling(
     assert outcome(path) == outcome(path, engine="duckdb")
     for most, expected in ((90, []), (100, ["item_variants"])):
         monkeypatch.setattr(engines, "ROWS_LOOKED_AT", most)
-        assert [each.code for each in counting.count(read(path, engine="duckdb")).cautions] == expected
+        assert [each.code for each in counting.count(read(path, engine="duckdb")).warnings] == expected
 
 
 WHOLE = [2**63 - 1, 2**63 - 2, -(2**63), 2**53, 2**53 + 1, 0, 1, 7, 10]
@@ -217,10 +188,10 @@ def test_values_with_one_hash_are_left_to_duckdb(tmp_path: Path, monkeypatch: py
 def test_rows_that_lack_a_value_are_counted_as_left_out(tmp_path: Path) -> None:
     lacking = [("q4", None, "yes"), ("q4", None, "no"), ("q4", "ann", None), (None, "ann", "maybe")]
     path = saved(tmp_path, [*ROWS, *lacking])
-    fetched = read(path).rows.fetch()
-    assert len(fetched.codes["item"]) == 7 and fetched.lacking == {"missing_label": 1, "missing_item": 1}
+    codes, left_out = read(path).rows.fetch()
+    assert len(codes.item) == 7 and left_out == {"missing_label": 1, "missing_item": 1}
     found, whole = spagree.measure(path), spagree.measure(path, engine="duckdb")
-    assert found.to_dict() == whole.to_dict()
+    assert document(found) == document(whole)
     assert_frame_equal(found.annotators(), whole.annotators())
     assert_frame_equal(found.pairs(), whole.pairs())
 
@@ -239,15 +210,6 @@ def test_many_classes_count_the_same(classes: int, tmp_path: Path) -> None:
     COMPARED.clear()
     assert outcome(path := saved(tmp_path, rows)) == outcome(path, engine="duckdb")
     assert [str(path)] == COMPARED
-
-
-def test_breakdowns_load_the_same_rows_later(tmp_path: Path) -> None:
-    path = saved(tmp_path, [*ROWS, ("q4", None, "yes"), ("q4", "ann", None)])
-    found, whole = spagree.measure(path), spagree.measure(path, engine="duckdb")
-    assert_frame_equal(found.items(), whole.items(), check_row_order=False)
-    assert_frame_equal(found.annotators(), whole.annotators())
-    assert_frame_equal(found.pairs(), whole.pairs())
-    assert read(path).frame.to_native().fetchall()[-1] == ("q4", "ann", None, 7)
 
 
 def test_a_file_that_changes_after_its_schema_was_read_is_refused(

@@ -76,7 +76,6 @@ def test_plain_rows_stay_in_memory_and_count_the_same(content: str | bytes, name
         PLAIN.replace("q2,ann,yes\n", "q2,ann\n"),
         PLAIN.replace("q2,ann,yes\n", "q2,ann,yes,more\n"),
         PLAIN + "q4,ann,\0\n",
-        (PLAIN + "q4,ann,été\n").encode("latin-1"),
         "item,annotator,label\n",
         "item\nq1\nq1\n",
         PLAIN + "".join(f"item-{row},ann,yes\n" for row in range(1 << 15)),
@@ -188,13 +187,13 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
 def test_a_file_that_changes_after_its_header_was_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, content = saved(tmp_path, PLAIN), delimited._plain_content
+    path, content = saved(tmp_path, PLAIN), delimited.plain_rows
 
-    def changed(file: Any) -> bytes | None:
+    def changed(file: Any) -> Any:
         path.write_text(PLAIN + "q9,ann,yes\n")
         return content(file)
 
-    monkeypatch.setattr(delimited, "_plain_content", changed)
+    monkeypatch.setattr(delimited, "plain_rows", changed)
     with pytest.raises(spagree.FileError, match="changed while it was being read"):
         read(path)
 

@@ -39,15 +39,6 @@ def test_perfect_agreement_is_not_refused() -> None:
     assert spagree.measure(polars.DataFrame(rows)).spa.value == 1
 
 
-def test_lists_of_labels_are_advised_to_be_written_one_per_row(tmp_path: Path) -> None:
-    rows = [{"pairID": f"p{n}", "annotator_labels": ["yes", "no", "yes"], "sentence": f"text {n}"} for n in range(30)]
-    polars.DataFrame(rows).write_ndjson(tmp_path / "snli.jsonl")
-    with pytest.raises(ColumnError, match=r"column 'annotator_labels' holds lists: .* explode"):
-        spagree.measure(tmp_path / "snli.jsonl")
-    exploded = polars.DataFrame(rows).explode("annotator_labels")
-    assert spagree.measure(exploded, label="annotator_labels").spa.value == pytest.approx(1 / 3)
-
-
 def test_a_data_set_that_keeps_ids_of_mechanical_turk_is_a_table(tmp_path: Path) -> None:
     named = {"item_id": "HITId", "rater_id": "WorkerId", "safe": "offensiveYN"}
     polars.DataFrame(ROWS).rename(named).write_csv(tmp_path / "sbic.csv")

@@ -161,7 +161,7 @@ def test_comparisons_of_models_are_read(write: Write) -> None:
     assert found.spa.value == spagree.measure(votes()).spa.value
 
 
-@pytest.mark.parametrize("name", ["adjudicator", "Konsens", "gpt-4", "Claude 3"])
+@pytest.mark.parametrize("name", ["adjudicator", "Konsens", "gpt-4", "Claude 3", "LLM_label", "model"])
 def test_decisions_and_models_among_annotators_are_named(name: str) -> None:
     rows = [*votes(), *((f"i{n}", name, "x") for n in range(12))]
     (message,) = [each.message for each in spagree.measure(rows).warnings if each.code == "not_a_person"]
@@ -169,15 +169,24 @@ def test_decisions_and_models_among_annotators_are_named(name: str) -> None:
     assert spagree.measure(rows, exclude_annotator=name).spa.value == spagree.measure(votes()).spa.value
 
 
+def test_names_of_people_are_those_of_models_beside_a_model() -> None:
+    alone = [*votes(), *((f"i{n}", "Claude", "x") for n in range(12))]
+    assert "not_a_person" not in {each.code for each in spagree.measure(alone).warnings}
+    beside = [*alone, *((f"i{n}", "gpt-4o", "x") for n in range(12))]
+    (message,) = [each.message for each in spagree.measure(beside).warnings if each.code == "not_a_person"]
+    assert "'Claude', 'gpt-4o': by the name a model" in message
+
+
 @pytest.mark.parametrize(
     "header", ["item,category,annotator,toxic", "item,label,worker,response", "id,tag,rater,answer_given"]
 )
-def test_a_label_that_belongs_to_the_item_is_named(header: str, write: Write) -> None:
+def test_a_label_that_belongs_to_the_item_is_refused(header: str, write: Write) -> None:
     path = write(header, [(item, f"c{int(item[1:]) % 3}", who, label) for item, who, label in votes()])
     other = header.rsplit(",", maxsplit=1)[-1]
-    (message,) = told(path, "other_label")
-    assert f'use label="{other}"' in message
+    with pytest.raises(ColumnError, match=f'looks like a reference .* use label="{other}"'):
+        spagree.measure(path)
     assert spagree.measure(path, label=other).spa.value == spagree.measure(votes()).spa.value
+    assert spagree.measure(path, label=header.split(",")[1]).spa.value == 1
 
 
 def test_a_label_of_the_annotator_or_with_a_weak_name_is_named(write: Write) -> None:

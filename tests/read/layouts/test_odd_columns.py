@@ -57,16 +57,6 @@ def test_a_question_is_not_taken_for_a_figure(table: Callable[..., Path]) -> Non
     assert found.data.items == 3
 
 
-@pytest.mark.parametrize("people", [3, 2])
-def test_a_consensus_is_known_by_its_labels(people: int, table: Callable[..., Path]) -> None:
-    rows = [row[:people] for row in votes(100)]
-    decided = [agreed(row[:: 1 - n % 2 * 2]) for n, row in enumerate(rows)]
-    path = table([*PEOPLE[:people], "Klasse"], [[*row, label] for row, label in zip(rows, decided, strict=True)])
-    (told,) = [each.message for each in spagree.measure(path, format="wide").warnings if "consensus" in each.code]
-    assert 'exclude_annotator="Klasse"' in told
-    assert spagree.measure(path, format="wide", exclude_annotator="Klasse").spa.value == true_value(rows)
-
-
 def test_a_copy_of_an_annotator_is_named(table: Callable[..., Path]) -> None:
     rows = votes(100)
     path = table([*PEOPLE, "Jo 2"], [[*row, row[1]] for row in rows])
@@ -131,6 +121,18 @@ def test_a_second_header_of_names_is_named(table: Callable[..., Path]) -> None:
     assert "header_again" not in codes(spagree.measure(table(people, rows)))
 
 
+def test_a_second_header_of_questions_is_named(tmp_path: Path) -> None:
+    given = [f"R_{number},{','.join(labels)}" for number, labels in enumerate(zip(*votes(20), *votes(20), strict=True))]
+    names, texts = (",".join(["ResponseId", *(each.format(n) for n in range(40))]) for each in ("Q{}", "Is {} rude?"))
+    path, people = tmp_path / "survey.csv", [f"{row.replace('R_', start)}" for start in "RST" for row in given]
+    found = {}
+    for name, lines in {"twice": [names, texts, *people], "once": [names, *people]}.items():
+        path.write_text("\n".join(lines) + "\n")
+        found[name] = spagree.measure(path, format="transposed", annotator="ResponseId")
+    assert "was counted as an annotator" in next(w.message for w in found["twice"].warnings if w.code == "header_again")
+    assert "header_again" not in codes(found["once"])
+
+
 @pytest.mark.parametrize("name", ["year", "n_words", "max"])
 def test_a_number_beside_counts_is_no_class(name: str, table: Callable[..., Path]) -> None:
     rows = votes(20)
@@ -140,7 +142,24 @@ def test_a_number_beside_counts_is_no_class(name: str, table: Callable[..., Path
         assert found.spa.value == true_value(rows) and "columns_aside" in codes(found)
 
 
+def test_an_annotator_or_an_item_with_one_label_throughout_is_kept(table: Callable[..., Path]) -> None:
+    rows = [[*row, "1"] for row in votes(20, "123")]
+    found = spagree.measure(table([*PEOPLE, "Kim"], rows), format="wide")
+    assert found.data.annotators == 4 and found.spa.value == true_value(rows)
+    answers = [["1", *row] for row in votes(20, "123")]
+    assert (
+        spagree.measure(table(["q1", "q2", "q3", "q4"], answers), format="transposed", annotator="id").data.items == 4
+    )
+
+
 def test_a_class_beside_the_number_of_all_is_refused(table: Callable[..., Path]) -> None:
     path = table(["yes", "total"], [[row.count("x"), 3] for row in votes(20)])
     with pytest.raises(ColumnError, match=r"'total' counts all annotations.*\(total minus yes\)"):
         spagree.measure(path, format="counts")
+
+
+def test_a_column_for_each_annotator_and_class_is_refused(table: Callable[..., Path]) -> None:
+    names = [f"{who}_{label}" for who in ("rater1", "rater2", "rater3") for label in "xyz"]
+    path = table(names, [[int(each == label) for each in row[:3] for label in "xyz"] for row in votes(20)])
+    with pytest.raises(ColumnError, match="'rater1', 'rater2', 'rater3' each have a 1 in one of 'x', 'y', 'z'"):
+        spagree.measure(path)

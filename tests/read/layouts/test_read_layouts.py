@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,9 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
 
 import spagree
-from examples import examples
-from spagree.errors import ColumnError, SpagreeError
+from spagree.errors import ColumnError
 
 PEOPLE = ("Maria", "Jo", "Lee", "Kim")
 CLASSES = ("pos", "neg", "neu")
@@ -94,17 +91,9 @@ RECOGNISED: dict[str, tuple[pd.DataFrame, str, float]] = {
         "wide",
         flat(SPARSE),
     ),
-    "beside a category": (
-        with_columns(wide(RATERS), category=["news", "blog", "blog"] * 8),
-        "wide",
-        flat(SPARSE),
-    ),
+    "beside a category": (with_columns(wide(RATERS), category=["news", "blog", "blog"] * 8), "wide", flat(SPARSE)),
     "annotators in rows": (form(("annotator", PEOPLE)), "transposed", flat(SPARSE)),
-    "names, and videos": (
-        form(("name", PEOPLE), names=[f"video{n}" for n in range(24)]),
-        "transposed",
-        flat(SPARSE),
-    ),
+    "names, and videos": (form(("name", PEOPLE), names=[f"video{n}" for n in range(24)]), "transposed", flat(SPARSE)),
     "a form": (form(*FORM), "transposed", flat(SPARSE)),
     "a form without names": (form(FORM[0], names=[f"Post [{i}]" for i in ITEMS]), "transposed", flat(SPARSE)),
     "a form that asks for consent": (
@@ -158,10 +147,7 @@ DOUBTFUL: dict[str, tuple[pd.DataFrame, str]] = {
         ),
         "no column looks like the item or the label",
     ),
-    "classes that do not exclude each other": (
-        with_columns(one_hot(), pos=1),
-        'format="one-hot"',
-    ),
+    "classes that do not exclude each other": (with_columns(one_hot(), pos=1), 'format="one-hot"'),
     "counts that differ": (counts(SPARSE), 'format="counts", item="item"'),
     "ratings from 0": (wide(PEOPLE, rows=labels(gaps=0, classes="01234")), 'format="wide", item="id"'),
 }
@@ -272,86 +258,6 @@ def test_a_grid_of_names_is_told_both_ways() -> None:
 def test_annotators_of_several_kinds_are_no_grid() -> None:
     table = wide(["expert_1", "expert_2", "worker_1", "worker_2"], rows=FULL)
     assert spagree.measure(table, weights="flat").spa.value == pytest.approx(flat(FULL))
-
-
-# ── the rule ──
-
-Render = Callable[[list[list[str]], random.Random], pl.DataFrame]
-
-
-def _shuffled(draw: random.Random, names: Sequence[str]) -> list[str]:
-    return draw.sample(list(names), len(names))
-
-
-def render_wide(rows: list[list[str]], draw: random.Random) -> pl.DataFrame:
-    names = draw.choice([RATERS, PEOPLE, [f"r{n}" for n in range(4)], [f"annot_{n}" for n in range(4)]])
-    key = draw.choice(["id", "item", "tweet_id", "patient", "participant"])
-    return pl.from_pandas(frame([key, *names], [[f"x{n}", *row] for n, row in enumerate(rows)]))
-
-
-def render_turned(rows: list[list[str]], draw: random.Random) -> pl.DataFrame:
-    key = draw.choice(["annotator", "Email Address", "participant", "name", "ResponseId"])
-    stem = draw.choice(["Image ", "q", "Is this rude, no. ", "x"])
-    names = [f"{stem}{n}" for n in range(len(rows))]
-    who = MAILS if "Email" in key else PEOPLE
-    return pl.from_pandas(frame([key, *names], [[who[n], *row] for n, row in enumerate(turned(rows))]))
-
-
-def render_one_hot(rows: list[list[str]], draw: random.Random) -> pl.DataFrame:
-    names = [draw.choice(["id", "comment_id", "stimulus"]), draw.choice(["rater_id", "worker", "by"]), *CLASSES]
-    cells = [
-        [f"x{n}", who, *(int(label == each) for each in CLASSES)]
-        for n, row in enumerate(rows)
-        for who, label in zip(PEOPLE, row, strict=True)
-        if label
-    ]
-    return pl.from_pandas(frame(names, cells))
-
-
-def render_counts(rows: list[list[str]], draw: random.Random) -> pl.DataFrame:
-    names = [draw.choice(["id", "item", "patient"]), *_shuffled(draw, CLASSES)]
-    cells = [[f"x{n}", *(row.count(each) for each in names[1:])] for n, row in enumerate(rows)]
-    return pl.from_pandas(frame(names, cells))
-
-
-def render_long(rows: list[list[str]], draw: random.Random) -> pl.DataFrame:
-    names = [draw.choice(["id", "item", "text"]), draw.choice(["worker", "annotator"]), draw.choice(["label", "class"])]
-    cells = [
-        (f"x{n}", who, label) for n, row in enumerate(rows) for who, label in zip(PEOPLE, row, strict=True) if label
-    ]
-    return pl.from_pandas(frame(names, draw.sample(cells, len(cells))))
-
-
-RENDER: tuple[Render, ...] = (render_wide, render_turned, render_one_hot, render_counts, render_long)
-CELLS = st.lists(
-    st.lists(st.sampled_from([*CLASSES, ""]), min_size=4, max_size=4).filter(lambda row: sum(map(bool, row)) > 1),
-    min_size=6,
-    max_size=14,
-)
-
-
-@examples(40, suppress_health_check=list(HealthCheck))
-@given(CELLS, st.sampled_from(RENDER), st.integers(0, 2**16), st.lists(st.sampled_from(["notes", "date", "gold"])))
-def test_a_table_that_is_not_told_is_right_or_refused_or_warned(
-    rows: list[list[str]], render: Render, seed: int, beside: list[str]
-) -> None:
-    draw = random.Random(seed)
-    table = render(rows, draw).select(pl.all().replace({"": None}) if render is render_wide else pl.all())
-    if render is render_turned:
-        table = table.with_columns(pl.col(pl.String).replace({"": None}))
-    values = {
-        "notes": [f"note {n}" for n in range(table.height)],
-        "date": ["2024-01-02"] * table.height,
-        "gold": ["pos"] * table.height,
-    }
-    table = table.with_columns(pl.Series(name, values[name]) for name in dict.fromkeys(beside))
-    try:
-        found = spagree.measure(table, weights="flat")
-    except SpagreeError:
-        return
-    doubts = {"columns_aside", "looks_like_counts", "looks_transposed", "looks_missing"}
-    warned = {warning.code for warning in found.warnings}
-    assert found.spa.value == pytest.approx(flat(rows), abs=1e-12) or (beside and warned & doubts)
 
 
 def test_counts_stored_as_floats_are_recognised_like_whole_numbers() -> None:

@@ -17,9 +17,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-import test_tools_crowd as crowd
-import test_tools_files as files
-import test_tools_label_studio as studio
+import test_argilla
+import test_ground_truth
+import test_huggingface
+import test_label_studio as studio
+import test_labelbox
+import test_potato
+import test_prodigy
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
@@ -28,7 +32,13 @@ from examples import TIMES, examples
 from spagree.read import read, read_all
 
 LabelCounts = dict[tuple[str, str], tuple[str, ...]]  # (item, annotator) → the options chosen
-Writer = Callable[[Path, LabelCounts], Any]
+Fields = Callable[[str], dict[str, str]]  # further fields of an item; some writers take them
+Writer = Callable[..., Any]
+
+
+def no_fields(item: str) -> dict[str, str]:
+    return {}
+
 
 # ── one project, written as each tool would ──
 
@@ -68,7 +78,7 @@ def json_cell(options: tuple[str, ...]) -> str:
     return options[0] if len(options) == 1 else json.dumps(options)
 
 
-def label_studio(folder: Path, votes: LabelCounts) -> Path:
+def label_studio(folder: Path, votes: LabelCounts, fields: Fields = no_fields) -> Path:
     number = iter(range(1, 10_000))
     tasks = []
     for item, given_votes in by_item(votes).items():
@@ -76,7 +86,7 @@ def label_studio(folder: Path, votes: LabelCounts) -> Path:
             studio.annotation(next(number), who, [studio.chosen("q", *options)], created_at=None)
             for who, options in given_votes.items()
         ]
-        tasks.append({"id": item, "data": {"text": item}, "annotations": found})
+        tasks.append({"id": item, "data": {"text": item, **fields(item)}, "annotations": found})
     return as_json(folder / "ls.json", tasks)
 
 
@@ -104,7 +114,7 @@ def label_studio_csv(folder: Path, votes: LabelCounts) -> Path:
     return table(folder / "ls.csv", names, rows)
 
 
-def label_studio_database(folder: Path, votes: LabelCounts) -> Path:
+def label_studio_database(folder: Path, votes: LabelCounts, fields: Fields = no_fields) -> Path:
     path = folder / "ls.sqlite3"
     numbers = {who: number for number, who in enumerate(dict.fromkeys(who for _, who in votes), 1)}
     tasks = {item: number for number, item in enumerate(dict.fromkeys(item for item, _ in votes), 1)}
@@ -113,21 +123,23 @@ def label_studio_database(folder: Path, votes: LabelCounts) -> Path:
         connection.execute("INSERT INTO project VALUES (1, NULL)")
         connection.executemany("INSERT INTO htx_user VALUES (?, ?)", [(number, who) for who, number in numbers.items()])
         connection.executemany(
-            "INSERT INTO task VALUES (?, ?, 1)", [(n, json.dumps({"key": item})) for item, n in tasks.items()]
+            "INSERT INTO task VALUES (?, ?, 1)",
+            [(n, json.dumps({"key": item, **fields(item)})) for item, n in tasks.items()],
         )
         for number, ((item, who), options) in enumerate(votes.items(), 1):
-            row = (number, json.dumps([studio.chosen("q", *options)]), 0, None, tasks[item], numbers[who], 0, 1, None)
-            connection.execute("INSERT INTO task_completion VALUES (?,?,?,?,?,?,?,?,?)", row)
+            result = json.dumps([studio.chosen("q", *options)])
+            row = (number, result, 0, None, None, tasks[item], numbers[who], 0, 1, None)
+            connection.execute("INSERT INTO task_completion VALUES (?,?,?,?,?,?,?,?,?,?)", row)
     connection.close()
     return path
 
 
-def prodigy(folder: Path, votes: LabelCounts) -> Path:
+def prodigy(folder: Path, votes: LabelCounts, fields: Fields = no_fields) -> Path:
     return as_lines(
         folder / "p.jsonl",
         [
-            files.task(1, "accept", who, 1, _input_hash=item, accept=list(options), options=[])
-            for (item, who), options in votes.items()
+            test_prodigy.task(1, "accept", who, 1, _input_hash=item, accept=list(chosen), options=[], meta=fields(item))
+            for (item, who), chosen in votes.items()
         ],
     )
 
@@ -137,7 +149,10 @@ def prodigy_files(folder: Path, votes: LabelCounts) -> list[Path]:
     return [
         as_lines(
             folder / f"{names[who]}.jsonl",
-            [files.task(1, "accept", _input_hash=item, accept=list(o), options=[]) for item, o in given_votes.items()],
+            [
+                test_prodigy.task(1, "accept", _input_hash=item, accept=list(o), options=[])
+                for item, o in given_votes.items()
+            ],
         )
         for who, given_votes in by_annotator(votes).items()
     ]
@@ -155,10 +170,11 @@ def doccano(folder: Path, votes: LabelCounts) -> Path:
     return path
 
 
-def argilla(folder: Path, votes: LabelCounts) -> Path:
+def argilla(folder: Path, votes: LabelCounts, fields: Fields = no_fields) -> Path:
     records = [
         {
             "id": item,
+            **fields(item),
             "q.responses": [json_value(o) for o in found.values()],
             "q.responses.users": list(found),
             "q.responses.status": ["submitted"] * len(found),
@@ -185,9 +201,12 @@ def json_value(options: tuple[str, ...]) -> Any:
     return options[0] if len(options) == 1 else list(options)
 
 
-def mturk(folder: Path, votes: LabelCounts) -> Path:
-    rows = [[item, who, "Approved", json_cell(options)] for (item, who), options in votes.items()]
-    return table(folder / "b.csv", ["HITId", "WorkerId", "AssignmentStatus", "Answer.q"], rows)
+def mturk(folder: Path, votes: LabelCounts, fields: Fields = no_fields) -> Path:
+    rows = [
+        [item, who, "Approved", *fields(item).values(), json_cell(options)] for (item, who), options in votes.items()
+    ]
+    more = [f"Input.{name}" for name in fields("")]
+    return table(folder / "b.csv", ["HITId", "WorkerId", "AssignmentStatus", *more, "Answer.q"], rows)
 
 
 def mturk_crowd(folder: Path, votes: LabelCounts) -> Path:
@@ -195,14 +214,20 @@ def mturk_crowd(folder: Path, votes: LabelCounts) -> Path:
     return table(folder / "b.csv", ["HITId", "WorkerId", "Answer.taskAnswers"], rows)
 
 
-def appen(folder: Path, votes: LabelCounts) -> Path:
-    rows = [[item, who, "false", "\n".join(options), ""] for (item, who), options in votes.items()]
-    return table(folder / "f.csv", ["_unit_id", "_worker_id", "_tainted", "q", "q_gold"], rows)
+def appen(folder: Path, votes: LabelCounts, fields: Fields = no_fields) -> Path:
+    rows = [
+        [item, who, "false", *fields(item).values(), "\n".join(options), ""] for (item, who), options in votes.items()
+    ]
+    return table(folder / "f.csv", ["_unit_id", "_worker_id", "_tainted", *fields(""), "q", "q_gold"], rows)
 
 
-def toloka(folder: Path, votes: LabelCounts) -> Path:
-    rows = [[item, json_cell(options), who, "APPROVED"] for (item, who), options in votes.items()]
-    return table(folder / "t.tsv", ["INPUT:x", "OUTPUT:q", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"], rows, "\t")
+def toloka(folder: Path, votes: LabelCounts, fields: Fields = no_fields) -> Path:
+    rows = [
+        [item, *fields(item).values(), json_cell(options), who, "APPROVED"] for (item, who), options in votes.items()
+    ]
+    more = ["ASSIGNMENT:link" if name == "url" else f"INPUT:{name}" for name in fields("")]  # of the task
+    names = ["INPUT:x", *more, "OUTPUT:q", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"]
+    return table(folder / "t.tsv", names, rows, "\t")
 
 
 def toloka_pages(folder: Path, votes: LabelCounts) -> Path:
@@ -224,19 +249,23 @@ def labelbox(folder: Path, votes: LabelCounts) -> Path:
     def classified(options: tuple[str, ...]) -> dict[str, Any]:
         return {"name": "Q", "value": "q", "checklist_answers": [{"name": o, "value": o} for o in options]}
 
-    return as_lines(folder / "l.ndjson", [files.labelled(item, who, classified(o)) for (item, who), o in votes.items()])
+    return as_lines(
+        folder / "l.ndjson", [test_labelbox.labelled(item, who, classified(o)) for (item, who), o in votes.items()]
+    )
 
 
 def potato(folder: Path, votes: LabelCounts) -> Path:
     for number, (who, found) in enumerate(by_annotator(votes).items()):
-        states = {item: [files.given("q", option) for option in options] for item, options in found.items()}
+        states = {item: [test_potato.given("q", option) for option in options] for item, options in found.items()}
         as_json(folder / str(number) / "user_state.json", {"user_id": who, "instance_id_to_label_to_value": states})
     return folder
 
 
 def potato_histories(folder: Path, votes: LabelCounts) -> Path:
     lines = [
-        files.action(who, item, option, 1, schema="q") for (item, who), options in votes.items() for option in options
+        test_potato.action(who, item, option, 1, schema="q")
+        for (item, who), options in votes.items()
+        for option in options
     ]
     return as_lines(folder / "annotation_history.jsonl", lines)
 
@@ -396,7 +425,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, Any, t
 
 
 def spots(document: Any) -> list[int]:
-    """Which places to damage: all of them in ``make fuzz``, otherwise two of those that hold the same kind of value."""
+    """Which places to damage: all of them with FUZZ, otherwise two of those that hold the same kind of value."""
     kinds: dict[Any, list[int]] = {}
     for spot, (container, key, way) in enumerate(places(document)):
         kinds.setdefault((way, type(container[key])), []).append(spot)
@@ -406,16 +435,16 @@ def spots(document: Any) -> list[int]:
 DOCUMENTS: dict[str, tuple[str, Any]] = {
     "label-studio": ("e.json", studio.tasks()),
     "label-studio min": ("e.json", studio.flat()),
-    "prodigy": ("e.json", [files.task(1, "accept", "ann", 3, options=[{"id": 1}], accept=["a", 2]), files.task(1, "reject", "bob", 4, label="A")]),
-    "argilla": ("e.json", files.FLAT),
+    "prodigy": ("e.json", [test_prodigy.task(1, "accept", "ann", 3, options=[{"id": 1}], accept=["a", 2]), test_prodigy.task(1, "reject", "bob", 4, label="A")]),
+    "argilla": ("e.json", test_argilla.FLAT),
     "argilla nested": ("e.json", [{"id": 1, "fields": {}, "suggestions": {}, "responses": {"q": [{"value": ["a"], "user_id": "u"}]}}]),
-    "argilla v1": ("e.json", [{"id": 1, "q": files.V1}, {"id": 2, "q": {"user_id": ["u"], "value": ["x"], "status": ["submitted"]}}]),
-    "ground-truth": ("e.json", [json.loads(crowd.answers(("w", {"q": {"labels": ["a", "b"]}}), ("v", {"q": {"yes": True}})))]),
+    "argilla v1": ("e.json", [{"id": 1, "q": test_argilla.V1}, {"id": 2, "q": {"user_id": ["u"], "value": ["x"], "status": ["submitted"]}}]),
+    "ground-truth": ("e.json", [json.loads(test_ground_truth.answers(("w", {"q": {"labels": ["a", "b"]}}), ("v", {"q": {"yes": True}})))]),
     "ground-truth custom": ("e.json", [{"source": "s", "j": {"annotationsFromAllWorkers": [{"workerId": "w", "annotationData": {"content": '{"q": {"label": "a"}}'}}]}}]),
-    "labelbox": ("e.json", [files.labelled("d", "a", files.RADIO, files.LIST, files.TEXT, performance_details={"skipped": False})]),
-    "potato": ("e.json", [files.state("ann", i1=[files.given("m", "good")], i2={"m": {"labels": {"good": True}}})]),
-    "potato history": ("e.json", [files.action("ann", "i1", "good", 1), files.action("ann", "i1", "bad", 2, "update_label", old_value="good")]),
-    "huggingface": ("e.json", [files.LAYOUTS["parallel"][0][0], files.LAYOUTS["list of structs"][0][0], files.LAYOUTS["struct of lists"][0][0]]),
+    "labelbox": ("e.json", [test_labelbox.labelled("d", "a", test_labelbox.RADIO, test_labelbox.LIST, test_labelbox.TEXT, performance_details={"skipped": False})]),
+    "potato": ("e.json", [test_potato.state("ann", i1=[test_potato.given("m", "good")], i2={"m": {"labels": {"good": True}}})]),
+    "potato history": ("e.json", [test_potato.action("ann", "i1", "good", 1), test_potato.action("ann", "i1", "bad", 2, "update_label", old_value="good")]),
+    "huggingface": ("e.json", [test_huggingface.LAYOUTS["parallel"][0][0], test_huggingface.LAYOUTS["list of structs"][0][0], test_huggingface.LAYOUTS["struct of lists"][0][0]]),
     "per-annotator": ("e.json", [{"id": 1, "label": ["a"], "created_at": 3}]),
 }  # fmt: skip
 

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import test_tools_crowd as crowd
-import test_tools_files as files
-import test_tools_label_studio as studio
+import test_doccano
+import test_label_studio as studio
+import test_prodigy
+import test_toloka
 
 import spagree
 from command import Run
 from oracle import over_items
-from spagree import timestamps
-from spagree.read import read
+from spagree.read import read, timestamps
 
 
 @pytest.fixture
@@ -55,22 +55,9 @@ def test_parts_of_an_export_are_read_together_or_merged(tmp_path: Path) -> None:
     assert merged.data.left_out == whole.data.left_out
 
 
-def test_parts_that_cut_through_items_are_merged_by_item(tmp_path: Path) -> None:
-    lines = [
-        files.task(1, "accept", "ann", 1),
-        files.task(2, "accept", "ann", 1),
-        files.task(1, "reject", "bob", 1),
-        files.task(2, "accept", "bob", 1),
-    ]
-    for number, part in enumerate((lines[:2], lines[2:])):
-        (tmp_path / f"{number}.jsonl").write_text("\n".join(map(json.dumps, part)))
-    counts = spagree.count_items(tmp_path / "0.jsonl") + spagree.count_items(tmp_path / "1.jsonl")
-    assert spagree.measure(counts).spa.value == 0.5
-
-
 def test_files_of_two_tools_are_not_mixed(tmp_path: Path, tasks: Path) -> None:
     other = tmp_path / "p.jsonl"
-    other.write_text(json.dumps(files.task(1, "accept", "ann", 1)))
+    other.write_text(json.dumps(test_prodigy.task(1, "accept", "ann", 1)))
     with pytest.raises(spagree.SpagreeError):
         read([other, tasks])
 
@@ -96,14 +83,14 @@ def test_times_do_not_depend_on_the_language_of_the_machine(monkeypatch: pytest.
 
 
 def test_without_times_the_first_two_cannot_be_told(tmp_path: Path) -> None:
-    path = files.archive(tmp_path, **files.DOCCANO["jsonl"])
+    path = test_doccano.archive(tmp_path, **test_doccano.DOCCANO["jsonl"])
     with pytest.raises(spagree.UsageError, match="first=2 needs the time of each annotation"):
         spagree.measure(path, first=2)
 
 
 def test_left_out_is_told_in_full_and_in_json(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "t.tsv"
-    path.write_text(crowd.API)
+    path.write_text(test_toloka.API)
     text = " ".join(run("score", path, "--ground-truth", "drop")[1].split())
     for line in (
         "1 annotation: rejected",
@@ -115,18 +102,6 @@ def test_left_out_is_told_in_full_and_in_json(tmp_path: Path, run: Run) -> None:
         assert line in text
     found = json.loads(run("score", path, "--json")[1])["data"]["left_out"]
     assert found == {"rejected": 1, "skipped": 1, "expired": 1, "pending": 1}
-
-
-def test_sets_work_with_the_metrics_for_sets(tmp_path: Path) -> None:
-    lines = [
-        files.task(i, "accept", who, 1, options=[], accept=list(chosen))
-        for i, chosen_by in enumerate(("ab a", "ab ab", "b c"))
-        for who, chosen in zip("xy", chosen_by.split(), strict=True)
-    ]
-    path = tmp_path / "p.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    assert spagree.measure(path, weights="flat").spa.value == pytest.approx(1 / 3)
-    assert spagree.measure(path, weights="flat", metric="jaccard").spa.value == pytest.approx((1 / 2 + 1 + 0) / 3)
 
 
 EXITS = [
@@ -147,28 +122,15 @@ def test_exit_codes(options: tuple[str, ...], code: int, message: str, tasks: Pa
     assert found == code and message in said and "Traceback" not in said
 
 
-def test_duplicates_within_an_export_are_named_with_their_place(tasks: Path) -> None:
-    with pytest.raises(
-        spagree.DuplicateError, match=r"annotator '2' labelled item '3' 'Good' \(row 6\) and 'Neutral' \(row 8\)"
-    ):
-        spagree.measure(tasks, question="mood")
-
-
-def test_the_same_label_twice_counts_once(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_text("\n".join(json.dumps(files.task(1, "accept", who, 1)) for who in ("ann", "ann", "bob")))
-    agreement = spagree.measure(path)
-    assert agreement.data.annotations == 2 and agreement.data.left_out == {"repeated": 1}
-
-
 def test_what_was_understood_names_the_fields_of_the_tool(tasks: Path) -> None:
-    understood = spagree.measure(tasks, question="mood", duplicates="last", item="my_id", time="updated_at").understood
+    understood = spagree.measure(tasks, question="mood", duplicates="last", item="my_id").understood
     assert understood is not None
     assert dict(understood.columns) == {
         "item": "my_id",
         "annotator": "completed_by",
         "label": "mood",
-    }  # nothing was updated
+        "time": "created_at",
+    }
     assert understood.examples[0] == ("r1", "2", "Good") and understood.guessed == frozenset()
     assert understood.rules[0] == "other questions: topics"
 

@@ -91,7 +91,7 @@ def test_potato_histories_lead_to_the_states() -> None:
 def test_argilla_nested_counts_drafts_and_says_so() -> None:
     agreement = spagree.measure(FOLDER / "argilla" / "records_to_list.json", question="sentiment")
     assert agreement.data.annotations == 5
-    assert "status_unknown" in [caution.code for caution in agreement.warnings]
+    assert "status_unknown" in [warning.code for warning in agreement.warnings]
 
 
 def test_huggingface_names_its_classes() -> None:
@@ -107,20 +107,6 @@ def test_prodigy_without_annotators() -> None:
 def test_labelbox_import_files_are_refused() -> None:
     with pytest.raises(spagree.DataError, match="importing"):
         spagree.measure(FOLDER / "labelbox" / "ndjson_classification_import.json")
-
-
-CUT = ["label-studio/export/sentiment.json", "label-studio/export/sentiment.min.json", "argilla/records_to_list_flat.json",
-       "prodigy/pydata-ams-2023-part.jsonl", "appen/full-report-relex-multiple-choice.csv", "mturk/ct_platform_amt1.csv",
-       "label-studio/export/sentiment.csv"]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CUT)
-def test_a_truncated_real_export_is_refused_with_the_place(name: str, tmp_path: Path) -> None:
-    text = (FOLDER / name).read_bytes()
-    path = tmp_path / Path(name).name
-    path.write_bytes(text[: len(text) * 2 // 3 - 7])
-    with pytest.raises(spagree.DataError, match=rf"{path.name}:\d+"):
-        spagree.measure(path, duplicates="last")
 
 
 def weighted(labels: Iterable[Sequence[str]]) -> float:

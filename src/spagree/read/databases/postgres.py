@@ -49,7 +49,12 @@ def opened(address: str) -> Iterator[Connection[Any]]:
         raise MissingExtraError("postgres", "reading a PostgreSQL database") from None
     refuse_ambiguous(address)
     try:
-        with closing(psycopg.connect(**_parameters(address))) as connection:
+        parameters = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        raise not_understood(address) from None
+    limits: dict[str, Any] = {"connect_timeout": os.environ.get("PGCONNECT_TIMEOUT", CONNECT_SECONDS), **PATIENCE}
+    try:
+        with closing(psycopg.connect(**{**limits, **parameters, "client_encoding": "UTF8"})) as connection:
             connection.read_only = True
             connection.execute(SETTINGS)
             yield connection
@@ -63,19 +68,6 @@ def opened(address: str) -> Iterator[Connection[Any]]:
             f"{public(address)}: the database cannot be read ({reason}); check that the server is running, the "
             "address, and the password (PGPASSWORD or ~/.pgpass)"
         ) from None
-
-
-def _parameters(address: str) -> dict[str, Any]:
-    """The address as libpq parses it, with limits unless the user set them."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        parameters = conninfo_to_dict(address)
-    except psycopg.Error:
-        raise not_understood(address) from None
-    limit = os.environ.get("PGCONNECT_TIMEOUT", CONNECT_SECONDS)
-    return {"connect_timeout": limit, **PATIENCE, **parameters, "client_encoding": "UTF8"}
 
 
 def tables(address: str) -> list[str]:
@@ -139,8 +131,7 @@ def _type(column: Column) -> str:
 
 def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
     """Stream the rows to a file; a plain loop over libpq, because a generator takes twice as long."""
-    from psycopg.errors import error_from_result
-    from psycopg.pq import ExecStatus
+    import psycopg
 
     server = connection.pgconn
     server.send_query(copy.encode())
@@ -148,14 +139,14 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
         waiting.register(server.socket, EVENT_READ)
         try:
             result = _result(server, waiting)
-            if result.status == ExecStatus.COPY_OUT:
+            if result.status == psycopg.pq.ExecStatus.COPY_OUT:
                 _receive(server, waiting, file)
                 result = _result(server, waiting)
         except (KeyboardInterrupt, SystemExit):
             connection.cancel_safe(timeout=CANCEL_SECONDS)
             raise
-    if result.status != ExecStatus.COMMAND_OK:
-        raise error_from_result(result)
+    if result.status != psycopg.pq.ExecStatus.COMMAND_OK:
+        raise psycopg.errors.error_from_result(result)
 
 
 def _receive(server: PGconn, waiting: DefaultSelector, file: IO[bytes]) -> None:

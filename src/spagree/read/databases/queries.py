@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+
 from spagree.errors import DataError, FileError, UsageError
-from spagree.late import nw
 from spagree.messages import opt
 from spagree.read.databases import addresses, postgres, sqlite
 from spagree.read.databases.addresses import Query
@@ -21,13 +22,17 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
 
     The rows of a query have no reliable order, so the table has none.
     """
-    address = _address(source)
+    sources = source if isinstance(source, (list, tuple)) else [source]
+    if len(sources) != 1 or not isinstance(sources[0], (str, bytes, os.PathLike)):
+        raise UsageError(f"{opt.query} reads one database: give it one address (postgresql://…) or one SQLite file")
+    address = os.fsdecode(sources[0])
     engine: Any = postgres if addresses.is_server(address) else sqlite
     place = address if engine is postgres else _file(address)
     query = Query(addresses.public(address), place, statement, scratch)
     columns = engine.columns(query)
     sample: list[tuple[object, ...]] = []
 
+    @store.remembered
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         import duckdb
 
@@ -47,14 +52,6 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
         return nw.from_native(connection.table("cells"))
 
     return Table(query.name, columns, load, is_ordered=False, sample=sample)
-
-
-def _address(source: Any) -> str:
-    """The one database the user named."""
-    sources = source if isinstance(source, (list, tuple)) else [source]
-    if len(sources) != 1 or not isinstance(sources[0], (str, bytes, os.PathLike)):
-        raise UsageError(f"{opt.query} reads one database: give it one address (postgresql://…) or one SQLite file")
-    return os.fsdecode(sources[0])
 
 
 def _file(address: str) -> str:

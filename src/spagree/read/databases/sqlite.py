@@ -75,8 +75,14 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
             values = list(zip(*rows, strict=True))
             for i, position in enumerate(wanted):
-                place = f"{query.name}: column {shown(names[position])}"
-                kinds[i] = _retyped(store, cell(position), kinds[i], _kind(values[i], kinds[i], place), place)
+                place, column, before = f"{query.name}: column {shown(names[position])}", cell(position), kinds[i]
+                kinds[i] = _kind(values[i], before, place)
+                if TYPES[before] == TYPES[kinds[i]]:
+                    continue
+                if before is int:
+                    extremes = store.execute(f"SELECT min({column}), max({column}) FROM cells").fetchone()
+                    _refuse_inexact(extremes, place)
+                store.execute(f"ALTER TABLE cells ALTER {column} TYPE {TYPES[kinds[i]]}")
             _append(store, values, kinds, query.scratch)
 
 
@@ -97,15 +103,6 @@ def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
             "make it one type in the query: CAST(… AS TEXT)"
         )
     return next(iter(kinds), None)
-
-
-def _retyped(store: Any, column: str, before: Kind, after: Kind, place: str) -> Kind:
-    """The column in its new type; so far it may have been all missing, or whole numbers."""
-    if TYPES[before] != TYPES[after]:
-        if before is int:
-            _refuse_inexact(store.execute(f"SELECT min({column}), max({column}) FROM cells").fetchone(), place)
-        store.execute(f"ALTER TABLE cells ALTER {column} TYPE {TYPES[after]}")
-    return after
 
 
 def _refuse_inexact(numbers: Sequence[int], place: str) -> None:

@@ -13,18 +13,19 @@ import itertools
 import re
 import sys
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
+from spagree.codes import Codes, in_order
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
-from spagree.messages import opt
-from spagree.read.annotations import ITEM, LABEL, MOST_COMPARED, CodedRows, code_values
+from spagree.messages import Warning, opt
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED, code_values
 from spagree.read.files.paths import SMALL, File, explained, head, new_file
 from spagree.read.table import SAMPLE_ROWS, listed, shown
-from spagree.understood import Caution
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
@@ -49,7 +50,9 @@ class TextFile:
     newline: str = "\n"
     has_long_comments: bool = False
     sample: tuple[tuple[str, ...], ...] = ()
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+    noticed: list[Warning] = field(default_factory=list)
+    """What was seen only when all rows were loaded."""
 
 
 def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path) -> TextFile:
@@ -61,23 +64,36 @@ def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path
         with copy.path.open(encoding="utf-8-sig", newline="") as stream:
             return _opened(copy, stream, header)
     except UnicodeDecodeError:
-        refuse_bad_bytes(copy)
-        raise
+        copy, warning = in_likely_encoding(file, scratch)
+        opened = open_delimited(copy, None, header, scratch)
+        return replace(opened, warnings=(*opened.warnings, warning))
 
 
 def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
-    skipped = _skip_comments(stream)
+    skipped, last = _skip_comments(stream)
     start = stream.tell()
     delimiter = sniff(stream.read(HEAD), EXPECTED.get(file.extension, ","))
     stream.seek(start)
+    if skipped and skipped[-1].split(delimiter)[0].strip('"# ') == "":  # a first column called #
+        first = next(_rows(stream, delimiter), [])
+        is_header = len(first) > 1 and len(skipped[-1].split(delimiter)) == len(first)
+        skipped = skipped[:-1] if is_header else skipped
+        stream.seek(last if is_header else start)
     sample = list(itertools.islice(_rows(stream, delimiter), SAMPLE_ROWS + 1))
     if not sample:
         raise DataError(f"{file.name}: holds no rows, only blank or comment lines; check the export")
-    cautions = [*_cautions(file, delimiter, skipped)]
+    warnings = []
+    if comments := [line.strip() for line in skipped if line.strip()]:
+        lines = count(len(comments), "comment line")
+        message = f"{file.name}: skipped {lines} above the header, first {shown(comments[0])}"
+        warnings.append(Warning("comment_lines", message))
+    if delimiter != (expected := EXPECTED.get(file.extension, delimiter)):
+        wrong = f"separated by {DELIMITERS[delimiter]}, not by {DELIMITERS[expected]} as the file name suggests"
+        warnings.append(Warning("delimiter", f"{file.name}: cells are {wrong}"))
     if header and _has_row_names(sample):
         sample[0].insert(0, "")
         message = "every row has one cell more than the header; the first was read as its number, as R writes it"
-        cautions.append(Caution("row_names", f"{file.name}: {message}"))
+        warnings.append(Warning("row_names", f"{file.name}: {message}"))
     return TextFile(
         file,
         delimiter,
@@ -87,7 +103,7 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
         first_row=len(skipped) + 1 + header,
         has_long_comments=sum(map(len, skipped)) > HEAD,
         sample=tuple(map(tuple, sample[header:])),
-        cautions=tuple(cautions),
+        warnings=tuple(warnings),
     )
 
 
@@ -113,15 +129,16 @@ def column_names(first: Sequence[str], header: bool) -> tuple[str, ...]:
     return tuple(name.strip() if header else str(i) for i, name in enumerate(first, 1))
 
 
-def _skip_comments(stream: IO[str]) -> list[str]:
-    """Skip lines above the header that begin with #, are blank, or tell Excel the separator."""
+def _skip_comments(stream: IO[str]) -> tuple[list[str], int]:
+    """Skip lines above the header that begin with #, are blank, or tell Excel the separator; where the last begins."""
     skipped: list[str] = []
+    last = start = stream.tell()
     while True:
-        start = stream.tell()
+        last, start = start, stream.tell()
         line = stream.readline()
         if not line or (line.strip() and not line.startswith("#") and not (SEPARATOR.fullmatch(line) and not skipped)):
             stream.seek(start)
-            return skipped
+            return skipped, last
         skipped.append(line)
 
 
@@ -153,19 +170,8 @@ def _evenness(text: str, delimiter: str) -> tuple[float, int]:
         return (0.0, 0)
     if _has_row_names(rows):
         return (1.0, len(rows[0]))
-    return (sum(fits(row, len(rows[0])) for row in rows) / len(rows), len(rows[0]))
-
-
-def _cautions(file: File, delimiter: str, skipped: Sequence[str]) -> Iterator[Caution]:
-    comments = [line.strip() for line in skipped if line.strip()]
-    if comments:
-        lines = count(len(comments), "comment line")
-        message = f"{file.name}: skipped {lines} above the header, first {shown(comments[0])}"
-        yield Caution("comment_lines", message)
-    expected = EXPECTED.get(file.extension, delimiter)
-    if expected != delimiter:
-        wrong = f"separated by {DELIMITERS[delimiter]}, not by {DELIMITERS[expected]} as the file name suggests"
-        yield Caution("delimiter", f"{file.name}: cells are {wrong}")
+    whole = [row for row in rows if not any(cell.count('"') % 2 for cell in row)]  # not cut within quotes
+    return (sum(fits(row, len(rows[0])) for row in whole) / len(rows), len(rows[0]))
 
 
 def plain(opened: TextFile, scratch: Path) -> TextFile:
@@ -176,6 +182,12 @@ def plain(opened: TextFile, scratch: Path) -> TextFile:
 
 def tidied(opened: TextFile, scratch: Path) -> TextFile:
     """A copy that the fast reader can read; the careful reader reports real faults."""
+    try:
+        refuse_bad_bytes(opened.file)
+    except DataError:
+        copy, warning = in_likely_encoding(opened.file, scratch)
+        opened.noticed.append(warning)
+        opened = replace(opened, file=copy)
     refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
     every = records(opened.file, opened.delimiter, opened.skip)
     path = delimited_copy((record[: len(opened.names)] for _, record in every), scratch)
@@ -183,6 +195,12 @@ def tidied(opened: TextFile, scratch: Path) -> TextFile:
 
 
 BLOCK = 1 << 18
+ENCODINGS = ("cp1252", "mac-roman")  # cp1252 is what Windows calls Latin-1
+BEYOND_ASCII = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
+USUAL_MARKS = frozenset("àáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßšžÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝŠŽ’‘“”„«»–—…•€£°§©®¿¡½¼²³ªº\xa0")
+MANY_ACCENTS = re.compile(r"[^\W\da-zA-Z]{3}|[^\W\d_][«»„“”•€£°§©®¿¡½¼…][^\W\d_]|[–—]\S*[–—]")
+QUOTED_ON_WINDOWS = re.compile(rb"[A-Za-z]+\x92(t|s|re|ll|ve|d|m)|\x93.*|.*\x94", re.DOTALL)  # it’s, “so”
+MOST_WORDS = 5_000
 UTF_8 = ("utf-8", "utf8", "utf_8", "utf-8-sig")
 MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
@@ -216,7 +234,47 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
     return file.copied(path)
 
 
-def refuse_bad_bytes(file: File) -> None:
+def in_likely_encoding(file: File, scratch: Path) -> tuple[File, Warning]:
+    """A copy in UTF-8 of a file in the one encoding in which all its words are possible, and what the user is told."""
+    words, last = Counter[bytes](), b""
+    for block in _blocks(file):
+        words.update(BEYOND_ASCII.findall(block))
+        last = block[-1:]
+        if len(words) > MOST_WORDS:
+            break
+    is_cut = words == {last: 1}  # in the middle of a letter, at the end of the file
+    fitting = [] if is_cut else [name for name in ENCODINGS if all(_is_possible(word, name) for word in words)]
+    if len(fitting) != 1:
+        refuse_bad_bytes(file, words)
+        raise DataError(f"{file.name}: not UTF-8; name the encoding, for instance {opt.encoding('cp1252')}")
+    (name,) = fitting
+    example = max(words, key=len).decode(name)
+    message = f"{file.name}: not UTF-8, read as {name} ({shown(example)}); if that is wrong, use {opt.encoding}"
+    return as_utf8(file, name, scratch), Warning("encoding", message)
+
+
+def _is_possible(word: bytes, encoding: str) -> bool:
+    """Whether a word is spelled as in a language with Latin letters.
+
+    >>> [_is_possible("café".encode(name), "cp1252") for name in ("cp1252", "mac-roman")]
+    [True, False]
+    >>> _is_possible("Привет".encode("cp1251"), "cp1252"), _is_possible("don’t".encode("mac-roman"), "cp1252")
+    (False, False)
+    """
+    if encoding == "mac-roman" and QUOTED_ON_WINDOWS.fullmatch(word):
+        return False
+    try:
+        text = word.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    letters = "".join(mark if mark.isalpha() else " " for mark in text.replace("’", " ").replace("‘", " "))
+    is_plain = all(mark in USUAL_MARKS for mark in text if ord(mark) > 127)  # noqa: PLR2004 (ASCII)
+    is_cased = all(part.isupper() or part[1:].islower() or len(part) == 1 for part in letters.split())
+    is_latin = len(text) == 1 or any(mark.isascii() for mark in text) or not any(mark.isalpha() for mark in text)
+    return is_plain and is_cased and is_latin and not MANY_ACCENTS.search(text)
+
+
+def refuse_bad_bytes(file: File, words: Iterable[bytes] = ()) -> None:
     """Raise an error with line, byte and remedy if a file is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, done, kept = 1, 0, b""
@@ -226,48 +284,48 @@ def refuse_bad_bytes(file: File) -> None:
         except UnicodeDecodeError as error:
             position = done - len(kept) + error.start
             line += (kept + block)[: error.start].count(b"\n")
-            raise _not_utf8(file, line, position, error.object[error.start]) from None
+            raise _not_utf8(file, line, position, error.object[error.start], words) from None
         kept = decoder.getstate()[0]
         line += block.count(b"\n")
         done += len(block)
     if kept:
-        raise _not_utf8(file, line, done - len(kept), kept[0])
+        raise _not_utf8(file, line, done - len(kept), kept[0], words)
 
 
-def _not_utf8(file: File, line: int, position: int, byte: int) -> DataError:
+def _not_utf8(file: File, line: int, position: int, byte: int, words: Iterable[bytes]) -> DataError:
+    example = next(iter(words), b"")
+    readings = [f"{opt.encoding(name)} reads {shown(example.decode(name, 'replace'))}" for name in ENCODINGS if example]
+    remedy = ", ".join(readings) or f"for instance {opt.encoding('latin-1')} (or cp1252)"
     return DataError(
         f"{file.name}:{line}: not UTF-8: byte 0x{byte:02x} at position {position + 1:,} of the file; "
-        f"name the encoding, for instance {opt.encoding('latin-1')} (or cp1252)"
+        f"name the encoding: {remedy}"
     )
 
 
 def line_ending(file: File) -> str | None:
-    """How all lines end, or None if endings are mixed; refuses NUL bytes along the way.
+    """How all lines end: LF, CRLF or CR, or None if endings are mixed; refuses NUL bytes along the way.
 
-    One fast pass over the bytes finds both. duckdb would accept them silently: it keeps NUL
-    in labels, and drops rows where CRLF changes to LF late in a file (seen with 2.0).
+    duckdb would accept both silently: it keeps NUL in labels, and drops rows where CRLF changes to LF late in a file
+    (seen with 2.0).
     """
-    has_returns = False
-    for block in _blocks(file):
-        if b"\0" in block:
-            raise _nul_bytes(file)
-        has_returns = has_returns or b"\r" in block
-    return _ending_with_returns(file) if has_returns else "\n"
-
-
-def _ending_with_returns(file: File) -> str | None:
-    """Whether the line breaks of a file with carriage returns are all CRLF, or all CR."""
     import numpy
 
     returns = feeds = both = 0
     last = b""
     for block in _blocks(file):
-        codes = numpy.frombuffer(last + block, numpy.uint8)
-        is_return, is_feed = codes == ord("\r"), codes == ord("\n")
-        both += int(numpy.count_nonzero(is_return[:-1] & is_feed[1:]))
-        returns += int(numpy.count_nonzero(is_return[len(last) :]))
-        feeds += int(numpy.count_nonzero(is_feed[len(last) :]))
+        if b"\0" in block:
+            raise _nul_bytes(file)
+        if returns or b"\r" in block:  # line feeds before the first return make the endings mixed
+            codes = numpy.frombuffer(last + block, numpy.uint8)
+            is_return, is_feed = codes == ord("\r"), codes == ord("\n")
+            both += int(numpy.count_nonzero(is_return[:-1] & is_feed[1:]))
+            returns += int(numpy.count_nonzero(is_return[len(last) :]))
+            feeds += int(numpy.count_nonzero(is_feed[len(last) :]))
+        else:
+            feeds += b"\n" in block
         last = block[-1:]
+    if not returns:
+        return "\n"
     if returns == feeds == both:
         return "\r\n"
     return "\r" if feeds == 0 else None
@@ -324,16 +382,21 @@ def records(file: File, delimiter: str, skip: int = 0) -> Iterator[tuple[int, li
 
 
 def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], has_header: bool) -> None:
-    """Raise an error that shows the first ten rows of the wrong length and counts them; nothing if all fit."""
-    refuse_bad_bytes(file)
+    """Raise an error about the first rows of the wrong length and counts them; nothing if all fit."""
     problems: list[str] = []
     total = 0
     for position, (line, record) in enumerate(records(file, delimiter, skip)):
         if (position == 0 and has_header) or fits(record, len(names)):
             continue
         total += 1
-        if total <= SHOWN_PROBLEMS:
-            problems.append(_ragged(f"{file.name}:{line}", record, names))
+        if total > SHOWN_PROBLEMS:
+            continue
+        sizes = f"{len(record)} instead of {len(names)}"
+        if len(record) < len(names):
+            found = f"column {shown(names[len(record)])}: too few cells: {sizes}"
+        else:
+            found = f"after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
+        problems.append(f"{file.name}:{line}: {found}")
     if total:
         raise DataError(
             f"{file.name}: {count(total, 'row does', 'rows do')} not have the {count(len(names), 'cell')} of the "
@@ -352,13 +415,6 @@ def fits(record: Sequence[str], width: int) -> bool:
     return len(record) >= width and not any(record[width:])
 
 
-def _ragged(place: str, record: Sequence[str], names: Sequence[str]) -> str:
-    sizes = f"{len(record)} instead of {len(names)}"
-    if len(record) < len(names):
-        return f"{place}: column {shown(names[len(record)])}: too few cells: {sizes}"
-    return f"{place}: after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
-
-
 AMBIGUOUS = (b'"', b"\0")
 
 
@@ -368,45 +424,33 @@ def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
     Quotes, lone carriage returns, comment lines, byte order marks, blank lines and rows of another length leave room
     for interpretation, or are faults to be explained. Starting duckdb takes longer than reading a few plain rows.
     """
-    content = _plain_content(file)
-    return content, _split(content, file)
-
-
-def _plain_content(file: TextFile) -> bytes:
-    """The content of a small file with a header in its first line and nothing to interpret; else nothing."""
-    path = file.file.path
-    if file.skip or not file.has_header or path.stat().st_size >= SMALL:
-        return b""
+    path, width = file.file.path, len(file.names)
+    if file.skip or not file.has_header or width == 1 or path.stat().st_size >= SMALL:
+        return b"", []
     content = file.file.start if file.file.is_whole else path.read_bytes()
-    if content.startswith(BOM_UTF8):
-        return b""
-    breaks = content.count(b"\r")
-    is_even = not breaks or breaks == content.count(b"\r\n") == content.count(b"\n")
-    return content if is_even and not any(mark in content for mark in AMBIGUOUS) else b""
-
-
-def _split(content: bytes, file: TextFile) -> list[list[str]]:
-    """The cells of every row below the header; none if a row has another number of cells, or a byte is not UTF-8."""
+    returns = content.count(b"\r")
+    is_mixed = returns and not returns == content.count(b"\r\n") == content.count(b"\n")
+    if is_mixed or content.startswith(BOM_UTF8) or any(mark in content for mark in AMBIGUOUS):
+        return b"", []
     try:
         lines = content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")
     except UnicodeDecodeError:
-        return []
+        return b"", []
     rows = [line.split(file.delimiter) for line in lines[1:]]
-    width = len(file.names)
-    return rows if width > 1 and all(len(row) == width for row in rows) else []
+    return content, rows if all(len(row) == width for row in rows) else []
 
 
-def coded(cells: Mapping[str, Sequence[str | None]]) -> CodedRows | None:
-    """The rows with a label and an item, as integers; None if there are too many items."""
+def coded(cells: Mapping[str, Sequence[str | None]]) -> tuple[Codes, Mapping[str, int]] | None:
+    """The rows with a label and an item, as integers, and how many lack which; None if there are too many items."""
     items, labels = cells[ITEM], cells[LABEL]
     kept = [place for place, label in enumerate(labels) if label is not None and items[place] is not None]
     missing = sum(label is None for label in labels)
     lacking = {"missing_label": missing, "missing_item": len(labels) - missing - len(kept)}
     coded = {role: code_values([column[place] for place in kept]) for role, column in cells.items()}
-    names = {role: distinct for role, (_, distinct) in coded.items()}
-    if len(names[ITEM]) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
+    (item, names), (label, classes), (annotator, people) = coded[ITEM], coded[LABEL], coded.get(ANNOTATOR, (None, []))
+    if len(names) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
         return None
-    return CodedRows({role: codes for role, (codes, _) in coded.items()}, names, lambda _: names[ITEM], lacking)
+    return in_order(item, label, annotator, classes, people, names), lacking
 
 
 def delimited_copy(rows: Iterable[Sequence[str]], scratch: Path) -> Path:

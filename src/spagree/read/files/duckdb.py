@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree import progress
+from spagree.codes import Codes, by_hash, in_order
 from spagree.errors import DataError, FileError
-from spagree.grouping import by_hash
-from spagree.late import nw
-from spagree.read.annotations import ITEM, LABEL, ROW, CodedRows, FewRows, Stamp
+from spagree.messages import shown
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, FewRows, Stamp, nw
 from spagree.read.files.paths import File, new_file, refuse_changed, stamps
 from spagree.read.table import SAMPLE_ROWS, Finish, Table, cell, listed, sql_literal, sql_name
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
     from numpy.typing import NDArray
 
-    from spagree.grouping import Codes
+    from spagree.codes import Int32s
     from spagree.read.files.delimited import TextFile
 
 
@@ -79,12 +80,17 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory
     first, before = files[0], stamps([file.file for file in files])
     order = [_matching(file.names, first.names, file.file.name, first.file.name) for file in files]
 
+    @remembered
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         parts = [(file, [columns[p] for p in positions]) for file, columns in zip(files, order, strict=True)]
         return _loaded(parts, positions, scratch, name, before)
 
+    @cache
+    def plain() -> tuple[bytes, list[list[str]]]:
+        return delimited.plain_rows(first) if len(files) == 1 else (b"", [])
+
     def few(places: Mapping[str, int], finish: Finish) -> FewRows | None:
-        content, rows = delimited.plain_rows(first) if len(files) == 1 else (b"", [])
+        content, rows = plain()
         if rows:
             refuse_changed(before)
             cells = {role: [row[place] or None for row in rows] for role, place in places.items()}
@@ -109,10 +115,32 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory
         load,
         is_text=True,
         sample=_sample(files, order),
-        cautions=tuple(caution for file in files for caution in file.cautions),
+        warnings=tuple(warning for file in files for warning in file.warnings),
         first_row=first.first_row,
+        shares=tuple(len(file.sample[: SAMPLE_ROWS // len(files)]) for file in files),
+        is_whole=len(files) * max(len(file.sample) for file in files) < SAMPLE_ROWS,
+        noticed=lambda: tuple(warning for file in files for warning in file.noticed),
+        small=lambda: list(map(tuple, plain()[1])),
         few=few if in_memory else None,
     )
+
+
+def remembered(
+    load: Callable[[Sequence[int]], nw.LazyFrame[Any]],
+) -> Callable[[Sequence[int]], nw.LazyFrame[Any]]:
+    """The same, from the columns that were loaded before if these are among them: a file is parsed once."""
+    held: list[nw.LazyFrame[Any]] = []
+
+    def loaded(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        wanted = [cell(p) for p in positions]
+        for frame in held:
+            names = frame.collect_schema().names()
+            if set(wanted) <= set(names):
+                return frame.select(*wanted, *(name for name in (ROW,) if name in names))
+        held[:] = [load(positions)]
+        return held[0]
+
+    return loaded
 
 
 def _sample(files: Sequence[TextFile], order: Sequence[Sequence[int]]) -> tuple[tuple[str, ...], ...]:
@@ -225,10 +253,15 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
     connection = connect()
     watched = stamps(files)
     schema = common_schema(connection, files)
-    *offsets, total = _parquet_offsets(connection, files, name)
+    query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
+    sizes = dict(_queried(connection, query, files))
+    # how many rows precede each file: row numbers then cost nothing and run in parallel
+    *offsets, total = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
+    if not total:
+        raise DataError(f"{name}: has columns but no data rows; check that the export finished")
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        cells = ", ".join(f"{sql_name(schema[p][0])} AS {cell(p)}" for p in positions)
+        cells = ", ".join(f"{in_utc(*schema[p])} AS {cell(p)}" for p in positions)
         # Evaluated only if the row number is needed; the list is a constant.
         row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
         query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
@@ -237,16 +270,31 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
             query = "SELECT * FROM cells"
         return nw.from_native(connection.sql(query))
 
-    sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT {SAMPLE_ROWS}").fetchall()
+    every = ", ".join(in_utc(*column) for column in schema)
+    sample = connection.execute(f"SELECT {every} FROM {_scan(files[0])} LIMIT {SAMPLE_ROWS}").fetchall()
 
     def few(places: Mapping[str, int], finish: Finish) -> FewRows | None:
-        named = ", ".join(f"{sql_name(schema[place][0])} AS {role}" for role, place in places.items())
+        named = ", ".join(f"{in_utc(*schema[place])} AS {role}" for role, place in places.items())
         rows = connection.sql(f"SELECT {named} FROM {_scan(*files)}")
         return few_rows(rows, watched, lambda: finish(load(list(places.values()))), total)
 
     is_small = in_memory and total <= MOST_ROWS and len(watched) == len(files)
     names = tuple(column for column, _ in schema)
-    return Table(name, names, load, sample=tuple(sample), watched=watched, few=few if is_small else None)
+    return Table(
+        name,
+        names,
+        load,
+        sample=tuple(sample),
+        watched=watched,
+        is_whole=total == len(sample),
+        few=few if is_small else None,
+    )
+
+
+def in_utc(column: str, kind: str) -> str:
+    """A column as SQL; times with a zone in UTC without one, because Python would need a library for zones."""
+    name = sql_name(column)
+    return f"make_timestamp(epoch_us({name}))" if kind == "TIMESTAMP WITH TIME ZONE" else name
 
 
 def _scan(*files: File) -> str:
@@ -305,19 +353,9 @@ def refuse_other_types(
         other_kind = dict(schema)[column]
         if other_kind != kind:
             raise DataError(
-                f"{name}: column {column!r} holds {other_kind}, in {first_name} it holds {kind}; "
+                f"{name}: column {shown(column)} holds {other_kind}, in {first_name} it holds {kind}; "
                 "files that are read together need the same types"
             )
-
-
-def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:
-    """How many rows precede each file, and how many there are: row numbers then cost nothing and run in parallel."""
-    query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
-    sizes = dict(_queried(connection, query, files))
-    totals = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
-    if not totals[-1]:
-        raise DataError(f"{name}: has columns but no data rows; check that the export finished")
-    return totals
 
 
 def _queried(connection: Any, query: str, files: Sequence[File]) -> list[tuple[Any, ...]]:
@@ -351,15 +389,18 @@ def few_rows(
         return None
     size = relation.count("*").fetchall()[0][0] if total is None else total
 
-    def fetch() -> CodedRows | None:
+    def fetch() -> tuple[Codes, Mapping[str, int]] | None:
         rows = coded_rows(relation, size) if size <= MOST_ROWS else None
         refuse_changed(before)
         return rows
 
-    return FewRows(size, tuple(relation.columns), fetch, load)
+    def sample(every: int) -> list[str]:
+        return sampled_items(relation.filter(USABLE).project(ITEM), every)
+
+    return FewRows(size, tuple(relation.columns), fetch, load, sample)
 
 
-def coded_rows(relation: DuckDBPyRelation, total: int) -> CodedRows | None:
+def coded_rows(relation: DuckDBPyRelation, total: int) -> tuple[Codes, Mapping[str, int]] | None:
     """Columns ``item``, ``label`` and, where known, ``annotator`` as codes; of ``total`` rows, some may lack a value.
 
     None if two values have the same hash, which is checked.
@@ -369,21 +410,21 @@ def coded_rows(relation: DuckDBPyRelation, total: int) -> CodedRows | None:
     missing = total - len(hashes[ITEM])
     unlabelled = relation.filter(f"{LABEL} IS NULL").count("*").fetchall()[0][0] if missing else 0
     kept = usable if missing else relation
-    codes, names = {}, {}
+    codes: dict[str, Int32s] = {}
+    names: dict[str, list[str]] = {}
     for role in roles:
-        distinct, names[role] = _distinct_items(kept) if role == ITEM else _distinct_names(kept, role)
+        if role == ITEM:  # in the order of their names, which are not fetched
+            ordered = kept.project(ITEM).distinct().order(ITEM)
+            distinct, names[role] = ordered.project(f"hash({ITEM}) AS hash").fetchnumpy()["hash"], []
+        else:
+            distinct, names[role] = _distinct_names(kept, role)
         ranks = _places(hashes.pop(role), distinct)
         if ranks is None:
             return None
         codes[role] = ranks if role == ITEM else np.where(ranks < len(names[role]), ranks, np.int32(-1))
     lacking = {"missing_label": unlabelled, "missing_item": missing - unlabelled}
-    return CodedRows(codes, names, lambda every: sampled_items(kept.project(ITEM), every), lacking)
-
-
-def _distinct_items(relation: DuckDBPyRelation) -> tuple[NDArray[np.uint64], list[str]]:
-    """The hashes of all items in the order of their names, which are not fetched."""
-    ordered = relation.project(ITEM).distinct().order(ITEM)
-    return ordered.project(f"hash({ITEM}) AS hash").fetchnumpy()["hash"], []
+    people = names.get(ANNOTATOR, [])
+    return in_order(codes[ITEM], codes[LABEL], codes.get(ANNOTATOR), names[LABEL], people), lacking
 
 
 def _distinct_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.uint64], list[str]]:
@@ -395,7 +436,7 @@ def _distinct_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.u
     ]
 
 
-def _places(hashes: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> Codes | None:
+def _places(hashes: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> Int32s | None:
     """The place of each hash among the distinct values; None if two of these have one hash, or hashes are others."""
     order, starts = by_hash(hashes)
     ranks = np.argsort(distinct).astype(np.int32)

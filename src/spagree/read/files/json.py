@@ -1,13 +1,12 @@
-"""JSON lines and JSON arrays: as rows of text, or object by object; numbers stay exactly as written.
+"""JSON lines and JSON arrays: as rows of text, or object by object; numbers stay as written.
 
-A fast parser reads the objects; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
+A fast parser reads the values; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
 Only a few objects are in memory at once: a large array is cut, where an object ends, into smaller ones.
 """
 
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import re
 from codecs import BOM_UTF8
@@ -19,10 +18,10 @@ from typing import Any
 import msgspec
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, count
+from spagree.messages import Warning, opt
 from spagree.read.files.delimited import TextFile, as_utf8, delimited_copy, refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.table import SAMPLE_ROWS, listed, shown
-from spagree.understood import Caution
 
 
 class Written(str):
@@ -56,27 +55,28 @@ NOT_BLANK = re.compile(r"\S")
 MOST_KEYS = 4_096
 
 
-def open_json(file: File, encoding: str | None, scratch: Path) -> TextFile:
+def open_json(file: File, encoding: str | None, scratch: Path, field: str = "") -> TextFile:
     """Write the objects of a JSON file as a delimited copy, one column for each key that occurs.
 
-    An empty string counts as an empty cell: missing, as in every other text file.
+    Of several lists in one object, the rows are those with ``field``. An empty string counts as an empty cell:
+    missing, as in every other text file.
     """
     source = as_utf8(file, encoding, scratch)
     try:
-        return _as_delimited(source, scratch)
+        return _as_delimited(source, scratch, field)
     except UnicodeDecodeError:
         refuse_bad_bytes(source)
         raise
 
 
-def _as_delimited(source: File, scratch: Path) -> TextFile:
+def _as_delimited(source: File, scratch: Path, field: str) -> TextFile:
     names: dict[str, None] = {}
     first: list[tuple[str, ...]] = []
     widths: set[int] = set()
-    cautions: list[Caution] = []
+    warnings: list[Warning] = []
 
     def rows() -> Iterator[tuple[str, ...]]:
-        for record in _objects(source, cautions):
+        for record in _objects(source, warnings, field):
             names.update(dict.fromkeys(record))
             if len(names) > MOST_KEYS:
                 raise DataError(
@@ -96,7 +96,7 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
             path = delimited_copy((row + [""] * (len(names) - len(row)) for row in csv.reader(stream)), scratch)
     copy = source.copied(path)
     return TextFile(
-        copy, ",", tuple(names), has_header=False, first_row=1, sample=tuple(first), cautions=tuple(cautions)
+        copy, ",", tuple(names), has_header=False, first_row=1, sample=tuple(first), warnings=tuple(warnings)
     )
 
 
@@ -127,17 +127,22 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _objects(source: File, cautions: list[Caution]) -> Iterator[dict[str, Any]]:
-    """The objects; faults are collected, and the error shows the first ten and counts the rest."""
+def _objects(source: File, warnings: list[Warning], field: str) -> Iterator[dict[str, Any]]:
+    """The objects; faults are collected, and the error shows the first and counts the rest."""
     problems: list[str] = []
     total = 0
-    for place, value in _records(source, cautions):
+    for place, value in _records(source, warnings, field):
         texts = [*value, *value.values()] if isinstance(value, dict) else ["\0"]
         if "\0" not in "".join(text for text in texts if isinstance(text, str)):
             yield value
             continue
         total += 1
-        problems += [f"{source.name}:{place}: {_fault(value)}"] if total <= SHOWN_PROBLEMS else []
+        fault = "NUL character in a value"
+        if isinstance(value, json.JSONDecodeError):
+            fault = f"not JSON: {value.msg} at character {value.pos + 1}"
+        elif not isinstance(value, dict):
+            fault = f"expected an object {{…}}, found {shown(as_text(value))}"
+        problems += [f"{source.name}:{place}: {fault}"] if total <= SHOWN_PROBLEMS else []
     if total:
         raise DataError(
             f"{source.name}: {count(total, 'row is not a JSON object', 'rows are not JSON objects')}; correct the file",
@@ -146,70 +151,83 @@ def _objects(source: File, cautions: list[Caution]) -> Iterator[dict[str, Any]]:
         )
 
 
-def _fault(value: Any) -> str:
-    if isinstance(value, json.JSONDecodeError):
-        return f"not JSON: {value.msg} at character {value.pos + 1}"
-    if isinstance(value, dict):
-        return "NUL character in a value"
-    return f"expected an object {{…}}, found {shown(as_text(value))}"
-
-
-def _records(source: File, cautions: list[Caution]) -> Iterator[tuple[object, Any]]:
+def _records(source: File, warnings: list[Warning], field: str) -> Iterator[tuple[object, Any]]:
     """The elements of an array, one object per line, objects over several lines, or one that wraps all rows."""
     if source.kind == "json array":
-        values = document(source, "is the file complete? One object per line (JSON lines, .jsonl) works too")
-        return ((f"object {number}", value) for number, value in enumerate(values, 1))
+        remedy = "is the file complete? One object per line (JSON lines, .jsonl) works too"
+        return ((f"object {number}", value) for number, value in enumerate(_array(source, remedy), 1))
     lines = _lines(source)
-    first = list(itertools.islice(lines, 2))
+    first = list(islice(lines, 2))
     if len(first) > 1 and isinstance(first[0][1], dict):
-        return itertools.chain(first, lines)
-    values = _spread(source)
-    if len(values) == 1 and isinstance(values[0], dict):
-        return iter(_unwrapped(source, values[0], cautions))
-    return enumerate(values, 1) if values else _lines(source)
-
-
-def _spread(source: File) -> list[Any]:
-    """The values of a file, however they are split into lines; none if it is not JSON."""
-    text = source.path.read_text(encoding="utf-8-sig")
-    values, place = [], 0
+        return chain(first, lines)
+    text, values, place = source.path.read_text(encoding="utf-8-sig"), list[Any](), 0
     try:
         while start := NOT_BLANK.search(text, place):
             value, place = DECODER.raw_decode(text, start.start())
             values.append(value)
     except json.JSONDecodeError:
-        return []
-    return values
+        return _lines(source)
+    if len(values) == 1 and isinstance(values[0], dict):
+        return iter(_unwrapped(source, values[0], warnings, field))
+    return enumerate(values, 1)
 
 
-def _unwrapped(source: File, value: dict[str, Any], cautions: list[Caution]) -> list[tuple[object, Any]]:
-    """The rows inside {"data": […]}, or of columns of one length; a plain object is a row."""
+def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], field: str) -> list[tuple[object, Any]]:
+    """The rows inside {"data": […]}, {id: row, …}, or of columns of one length; a plain object is a row."""
     rows = {key: part for key, part in value.items() if isinstance(part, list) and part and isinstance(part[0], dict)}
+    if len(rows) > 1:
+        rows = {
+            key: part for key, part in rows.items() if field in part[0] or field.partition(".")[0] in part[0]
+        } or rows
+    entries = list(value.values())
+    if len(entries) > 1 and all(isinstance(entry, dict) for entry in entries) and set.intersection(*map(set, entries)):
+        ids = "their keys are column 'id'" if "id" not in entries[0] else "their keys were not used"
+        warnings.append(Warning("json_rows", f"{source.name}: every object in the file was read as a row; {ids}"))
+        return [(shown(key), {"id": key, **entry}) for key, entry in value.items()]
+    if len(rows) == len(value) > 1 and len({frozenset(each) for part in rows.values() for each in part}) == 1:
+        warnings.append(Warning("json_rows", f"{source.name}: rows were read from lists; their keys are column 'id'"))
+        return [(shown(key), {"id": key, **each}) for key, part in rows.items() for each in part]
     if len(rows) == 1:
         key, objects = next(iter(rows.items()))
-        cautions.append(Caution("json_rows", f"{source.name}: rows were read from {shown(key)}"))
+        warnings.append(Warning("json_rows", f"{source.name}: rows were read from {shown(key)}"))
         return list(enumerate(objects, 1))
     columns = [part for part in value.values() if isinstance(part, list)]
     if not rows and columns and len(columns) == len(value) and len(set(map(len, columns))) == 1:
         return [(n, dict(zip(value, cells, strict=True))) for n, cells in enumerate(zip(*columns, strict=True), 1)]
     if rows or (value and all(isinstance(part, (list, dict)) for part in value.values())):
+        paths = [path for objects in rows.values() for path in _lists_inside(objects[0])]
+        ways = (f"{opt.format('lists')} {opt.label(path)}" for path in paths)
         raise DataError(
             f"{source.name}: one object of {listed(list(value))}, not a list of rows; write one object per annotation "
-            '(in pandas: to_json(orient="records"))'
+            '(in pandas: to_json(orient="records"))',
+            [f"if {shown(path)} holds all labels of an item: {way}" for path, way in zip(paths, ways, strict=True)][:3],
         )
     return [(1, value)]
 
 
+def _lists_inside(value: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The paths to lists of texts or numbers in an object."""
+    for name, part in value.items():
+        if isinstance(part, dict):
+            yield from _lists_inside(part, f"{path}{name}.")
+        elif isinstance(part, list) and len(part) > 1 and not isinstance(part[0], (dict, list)):
+            yield path + name
+
+
 def _lines(source: File) -> Iterator[tuple[int, Any]]:
     """The value of each line, or the error where it is not JSON."""
-    with source.path.open(encoding="utf-8-sig", newline="\n") as stream:
+    with source.path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
-            if not line.strip():
+            text = line.removeprefix(BOM_UTF8).strip() if number == 1 else line.strip()
+            if not text:
                 continue
             try:
-                yield number, DECODER.decode(line.strip())
-            except json.JSONDecodeError as error:
-                yield number, error
+                yield number, FAST.decode(text)
+            except REFUSED:
+                try:
+                    yield number, DECODER.decode(text.decode("utf-8"))
+                except json.JSONDecodeError as error:
+                    yield number, error
 
 
 def document(file: File, remedy: str) -> Any:
@@ -237,7 +255,7 @@ DAMAGED = "the export seems to be truncated or damaged: export it again"
 def objects(file: File) -> Iterator[Entry]:
     """The objects of an array, one per line, or the single object that is the whole file."""
     if file.kind == "json array":
-        for number, value in enumerate(_array(file), 1):
+        for number, value in enumerate(_array(file, DAMAGED), 1):
             place = f"{file.name}: object {number}"
             yield place, number, as_object(value, place)
         return
@@ -245,15 +263,14 @@ def objects(file: File) -> Iterator[Entry]:
     if whole is not None:
         yield file.name, 1, whole
         return
-    with file.path.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            text = line.removeprefix(BOM_UTF8).strip() if number == 1 else line.strip()
-            if text:
-                place = f"{file.name}:{number}"
-                yield place, number, as_object(_line(place, text), place)
+    for number, value in _lines(file):
+        place = f"{file.name}:{number}"
+        if isinstance(value, json.JSONDecodeError):
+            raise DataError(f"{place}: not JSON: {value.msg} at character {value.pos + 1}; {DAMAGED}")
+        yield place, number, as_object(value, place)
 
 
-def _array(file: File) -> Iterator[Any]:
+def _array(file: File, remedy: str) -> Iterator[Any]:
     """The elements; from the first block that the fast parser refuses, the careful one goes on."""
     done = 0
     try:
@@ -261,7 +278,7 @@ def _array(file: File) -> Iterator[Any]:
             yield value
             done += 1
     except REFUSED:
-        yield from islice(document(file, DAMAGED), done, None)
+        yield from islice(document(file, remedy), done, None)
 
 
 def _fast_values(file: File) -> Iterator[Any]:
@@ -318,17 +335,6 @@ def _one_object(file: File) -> Any:
             return None  # a damaged line, which is refused with its number
         return as_object(document(file, DAMAGED), file.name)
     return None
-
-
-def _line(place: str, line: bytes) -> Any:
-    try:
-        return FAST.decode(line)
-    except REFUSED:
-        pass
-    try:
-        return DECODER.decode(line.decode("utf-8"))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{place}: not JSON: {error.msg} at character {error.pos + 1}; {DAMAGED}") from None
 
 
 def as_object(value: Any, place: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import io
 import os
 import re
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
+from spagree.messages import shown
 from spagree.read.annotations import Stamp
 from spagree.read.databases import addresses
 
@@ -41,6 +43,7 @@ NO_TABLES = {  # their first bytes, and their extensions
     "a PDF document": ((b"%PDF-",), (".pdf",)),
     "a Feather file of version 1": ((b"FEA1\x00",), ()),
 }
+STATISTICS = {".omv": "a jamovi file", ".jasp": "a JASP file"}  # zip archives
 ARCHIVES = {  # what a zip archive is if the name of a member begins so
     "word/": "a Word document", "ppt/": "a presentation", "content.xml": "an OpenDocument file",
     "Index/Document.iwa": "a Numbers or Pages document",
@@ -99,7 +102,12 @@ def found(sources: Sequence[Any], scratch: Path) -> list[File]:
 
 def of_known_kind(files: Sequence[File], scratch: Path) -> list[File]:
     """The files decompressed where needed, each with its kind."""
-    return [with_kind(_unpack(file, scratch)) for file in files]
+    known = []
+    for file in files:
+        with explained(file):
+            path = unpacked(file, scratch)
+        known.append(with_kind(file if path == file.path else file.copied(path)))
+    return known
 
 
 def refuse_equal(files: Sequence[File]) -> None:
@@ -138,24 +146,24 @@ def _expand(source: Any, scratch: Path, read: int) -> list[File]:
         return [spool(source, getattr(source, "name", "<stream>"), scratch)]
     text = os.fsdecode(source)
     if text == "-":
-        return [_standard_input(scratch)]
+        stream = sys.stdin
+        if stream is None or stream.closed:
+            raise FileError("-: standard input is closed; pipe a file into the command or name a file")
+        if stream.isatty():
+            raise UsageError("-: standard input is a terminal; pipe a file into the command or name a file")
+        return [spool(stream, "<stdin>", scratch)]
     if URL.match(text):
-        raise _not_a_file(text)
+        name = addresses.public(text)
+        if addresses.is_server(text) or text.startswith(addresses.SQLITE):
+            raise addresses.needed(name, ())
+        more = "" if text.startswith(("http://", "https://")) else f"; {addresses.KNOWN}"
+        raise FileError(f"{name}: spagree does not fetch URLs; download it first and give the path of the file{more}")
     if "\0" in text:
-        raise FileError(f"{text!r}: not a path: it holds a NUL character; check the name")
+        raise FileError(f"{shown(text)}: not a path: it holds a NUL character; check the name")
     path = Path(text)
     if any(character in text for character in "*?[") and not os.path.lexists(path):
         return _matches(text, scratch)
     return [_readable(path, addresses.public(text), scratch, read)]
-
-
-def _not_a_file(address: str) -> SpagreeError:
-    """The error for an address: a database needs a query; the user has to download anything else."""
-    name = addresses.public(address)
-    if addresses.is_server(address) or address.startswith(addresses.SQLITE):
-        return addresses.needed(name, ())
-    more = "" if address.startswith(("http://", "https://")) else f"; {addresses.KNOWN}"
-    return FileError(f"{name}: spagree does not fetch URLs; download it first and give the path of the file{more}")
 
 
 def _matches(pattern: str, scratch: Path) -> list[File]:
@@ -185,7 +193,14 @@ def _readable(path: Path, name: str, scratch: Path, read: int) -> File:
                 return spool(stream, name, scratch)
             start = stream.read(read)
             is_whole = len(start) < read
-            return replace(_named_in_utf8(path, name, scratch), start=start, is_whole=is_whole)
+        try:
+            str(path.absolute()).encode()
+        except UnicodeEncodeError:  # a name that no engine accepts: a link to it under another
+            link = scratch / f"link-{os.urandom(8).hex()}"
+            link.symlink_to(path.absolute())
+            plain = os.fsencode(name).decode("utf-8", "backslashreplace")
+            return File(link, plain, is_temporary=True, start=start, is_whole=is_whole)
+        return File(path, name, start=start, is_whole=is_whole)
     except FileNotFoundError:
         raise FileError(f"{name}: no such file; check the path (working directory: {Path.cwd()})") from None
     except PermissionError:
@@ -194,27 +209,6 @@ def _readable(path: Path, name: str, scratch: Path, read: int) -> File:
         raise
     except OSError as error:
         raise FileError(f"{name}: cannot be opened ({error.strerror}); check the path") from error
-
-
-def _named_in_utf8(path: Path, name: str, scratch: Path) -> File:
-    """The file; if its name is not UTF-8, which no engine accepts, a link to it under another name."""
-    try:
-        str(path.absolute()).encode()
-    except UnicodeEncodeError:
-        link = scratch / f"link-{os.urandom(8).hex()}"
-        link.symlink_to(path.absolute())
-        return File(link, os.fsencode(name).decode("utf-8", "backslashreplace"), is_temporary=True)
-    return File(path, name)
-
-
-def _standard_input(scratch: Path) -> File:
-    """Standard input; refused if nothing is piped in."""
-    stream = sys.stdin
-    if stream is None or stream.closed:
-        raise FileError("-: standard input is closed; pipe a file into the command or name a file")
-    if stream.isatty():
-        raise UsageError("-: standard input is a terminal; pipe a file into the command or name a file")
-    return spool(getattr(stream, "buffer", stream), "<stdin>", scratch)
 
 
 def spool(stream: IO[Any], name: object, scratch: Path) -> File:
@@ -250,13 +244,6 @@ def explained(file: File) -> Iterator[None]:
         raise FileError(f"{file.name}: cannot be read ({error.strerror})") from error
 
 
-def _unpack(file: File, scratch: Path) -> File:
-    """The file decompressed, or unchanged if it is not compressed."""
-    with explained(file):
-        path = unpacked(file, scratch)
-    return file if path == file.path else file.copied(path)
-
-
 def head(file: File, size: int) -> bytes:
     """The first bytes of a file."""
     if file.is_whole or len(file.start) >= size:
@@ -270,29 +257,35 @@ def with_kind(file: File) -> File:
     start = head(file, START)
     if not start:
         raise DataError(f"{file.name}: the file is empty (0 bytes); check that the export finished")
-    return replace(file, kind=_kind_by_magic(file, start) or _kind_of_text(file, start))
-
-
-def _kind_by_magic(file: File, start: bytes) -> str | None:
     kinds = ((PARQUET, "parquet"), (ARROW, "arrow"), (ARROW_STREAM, "arrow"), (OLD_EXCEL, "excel"))
-    for magic, kind in kinds:
-        if start.startswith(magic):
-            return kind
-    if file.extension == ".orc":  # for Spark
-        return "orc"
-    if start.startswith(ZIP):
-        return _kind_of_zip(file)
+    kind = next((kind for magic, kind in kinds if start.startswith(magic)), "")
+    kind = kind or ("orc" if file.extension == ".orc" else _kind_of_zip(file) if start.startswith(ZIP) else "")
+    if kind:
+        return replace(file, kind=kind)
     if start.startswith(SQLITE):
         raise addresses.needed(file.name, ())
     start = start[8:] if start[8:12] == DUCKDB else start  # behind a checksum
     for what, (starts, extensions) in NO_TABLES.items():
         if start.startswith(starts) or file.extension in extensions:
             raise no_table(file.name, what)
-    return None
+    if wanted := BINARY_KINDS.get(file.extension):
+        raise FileError(
+            f"{file.name}: named {file.extension}, but its content is not {wanted}: damaged or misnamed; "
+            "copy it again, or give it the right extension"
+        )
+    text = start.replace(b"\0", b"")  # in UTF-16 and UTF-32, NUL bytes surround ASCII characters
+    for mark in (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE):
+        text = text.removeprefix(mark)
+    text = text.lstrip()
+    is_array = re.match(rb"\[\s*(\{|\]|$)", text) or (file.extension == ".json" and text.startswith(b"["))
+    by_content = "json lines" if text.startswith(b"{") else "json array" if is_array else "delimited"
+    return replace(file, kind=JSON_KINDS.get(file.extension, by_content))
 
 
 def _kind_of_zip(file: File) -> str:
     """A workbook; refuses other archives by name."""
+    if file.extension in STATISTICS:
+        raise no_table(file.name, STATISTICS[file.extension])
     with opened_zip(file.path, file.name) as archive:
         members = archive.namelist()
     if any(name.startswith("xl/") for name in members):
@@ -308,22 +301,6 @@ def _kind_of_zip(file: File) -> str:
 def no_table(name: str, what: str) -> FileError:
     """The refusal of a kind of file that is not read."""
     return FileError(f"{name}: {what}, which spagree does not read; save the table as CSV or Parquet")
-
-
-def _kind_of_text(file: File, start: bytes) -> str:
-    wanted = BINARY_KINDS.get(file.extension)
-    if wanted:
-        raise FileError(
-            f"{file.name}: named {file.extension}, but its content is not {wanted}: damaged or misnamed; "
-            "copy it again, or give it the right extension"
-        )
-    text = start.replace(b"\0", b"")  # in UTF-16 and UTF-32, NUL bytes surround ASCII characters
-    for mark in (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE):
-        text = text.removeprefix(mark)
-    text = text.lstrip()
-    is_array = re.match(rb"\[\s*(\{|\]|$)", text) or (file.extension == ".json" and text.startswith(b"["))
-    by_content = "json lines" if text.startswith(b"{") else "json array" if is_array else "delimited"
-    return JSON_KINDS.get(file.extension, by_content)
 
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -400,8 +377,6 @@ def _decompressed(
     path: Path, name: str, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]], packed: int
 ) -> Path:
     """A decompressed copy; a damaged archive is an error, never a shorter file."""
-    import gzip
-
     copy = new_file(scratch)
     written = 0
     try:
@@ -412,23 +387,24 @@ def _decompressed(
                 target.write(block)
     except FileError:
         raise
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.strerror:  # gzip's own errors have no number of the system's
+            raise FileError(f"{name}: cannot be decompressed ({error.strerror})") from error
         raise FileError(
             f"{name}: the compressed data is truncated or damaged ({error}); copy or download it again"
         ) from error
-    except OSError as error:
-        raise FileError(f"{name}: cannot be decompressed ({error.strerror})") from error
     return copy
 
 
 @contextmanager
-def opened_zip(path: Path, name: str) -> Iterator[zipfile.ZipFile]:
+def opened_zip(file: Path | io.BytesIO, name: str) -> Iterator[zipfile.ZipFile]:
     """A zip archive; refuses one that is damaged or would unpack to too much."""
     import zipfile
 
     try:
-        with zipfile.ZipFile(path) as archive:
-            refuse_bomb(name, path.stat().st_size, sum(member.file_size for member in archive.infolist()))
+        with zipfile.ZipFile(file) as archive:
+            size = file.stat().st_size if isinstance(file, Path) else file.getbuffer().nbytes
+            refuse_bomb(name, size, sum(member.file_size for member in archive.infolist()))
             yield archive
     except SpagreeError:
         raise

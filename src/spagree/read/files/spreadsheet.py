@@ -6,18 +6,19 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import polars
+
 from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, UsageError, count
-from spagree.messages import opt
+from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL
 from spagree.read.columns import plain_name
 from spagree.read.files.delimited import TextFile, column_names, delimited_copy
 from spagree.read.files.paths import ZIP, File, head, opened_zip
 from spagree.read.table import SAMPLE_ROWS, listed, shown
-from spagree.understood import Caution
 
 BLOCK = 1 << 20
 TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""
@@ -44,6 +45,12 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     if len(rows) <= header:
         remedy = f"choose another with {opt.sheet}: {listed(sheets)}" if others else "check the file"
         raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {remedy}")
+    warnings = []
+    if hidden:
+        number = count(hidden, "hidden row or column", "hidden rows or columns")
+        said = f"the workbook has {number}, perhaps by a filter, and hidden cells are read too"
+        remedy = "if they do not count, copy what is visible to a new workbook"
+        warnings.append(Warning("hidden_rows", f"{file.name}: {said}; {remedy}"))
     message = (
         f"{file.name}: sheet {shown(chosen)} was read; {opt.sheet} NAME reads another: {listed(others)}; "
         f"if each sheet is one annotator: {opt.format('per-annotator')}"
@@ -55,28 +62,18 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
         has_header=header,
         first_row=1 + header,
         sample=tuple(map(tuple, rows[header : header + SAMPLE_ROWS])),
-        cautions=(*_cautions_hidden(file, hidden), *([Caution("sheets", message)] if others and sheet is None else [])),
+        warnings=(*warnings, *([Warning("sheets", message)] if others and sheet is None else [])),
     )
 
 
-def _cautions_hidden(file: File, hidden: int) -> Iterator[Caution]:
-    if hidden:
-        number = count(hidden, "hidden row or column", "hidden rows or columns")
-        yield Caution(
-            "hidden_rows",
-            f"{file.name}: the workbook has {number}, perhaps by a filter, and hidden cells are read too; if they do "
-            "not count, copy what is visible to a new workbook",
-        )
-
-
-def open_sheets(file: File, scratch: Path, cautions: list[Caution]) -> list[File]:
+def open_sheets(file: File, scratch: Path, warnings: list[Warning]) -> list[File]:
     """Delimited copies of all sheets that hold a table, each with the name of its sheet."""
     _hidden(file)
     sheets = {name: rows for name in _sheets(file) if (rows := [row for row in _rows(file, name) if any(row)])}
     notes = _notes(file, {name: rows[0] for name, rows in sheets.items()})
     if notes:
         message = f"{file.name}: not read, because no columns as in the other sheets: {listed(notes)}"
-        cautions.append(Caution("sheets", message))
+        warnings.append(Warning("sheets", message))
     return [
         File(delimited_copy(rows, scratch), f"{file.name}/{name}", "delimited", is_temporary=True)
         for name, rows in sheets.items()
@@ -120,7 +117,6 @@ def _sheets(file: File) -> list[str]:
 
 def _rows(file: File, sheet: str) -> list[list[str]]:
     import fastexcel
-    import polars
 
     try:
         frame = polars.read_excel(

@@ -2,24 +2,137 @@
 
 long.py      one annotation per row, perhaps of several questions
 broad.py     wide (a column per annotator), transposed (a column per item), counts (a column per class), one-hot
+lists.py     all labels of an item in one cell
 recognise.py which layout a table has, if its columns leave no doubt, and the commands to choose from if they do
-doubts.py    what a table looks like although it was read as something else: refused, or a caution
+doubts.py    what a table looks like although it was read as something else: refused, or a warning
 """
 
-from collections.abc import Callable, Mapping
+import re
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+from spagree.errors import ColumnError, SpagreeError
+from spagree.messages import Option, Warning, marked, parts
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, FewRows
+from spagree.read.columns import columns_at, everywhere, plain_text
+from spagree.read.files.paths import File
+from spagree.read.frames import collected
 from spagree.read.layouts.broad import counts, one_hot, transposed, wide
-from spagree.read.layouts.long import long, several_questions
-from spagree.read.layouts.recognise import Recognised, recognised, without_second_header
+from spagree.read.layouts.lists import lists
+from spagree.read.layouts.long import long, several_labels, several_questions
+from spagree.read.layouts.recognise import (
+    Recognised,
+    UndecidedError,
+    headless,
+    recognised,
+    single_labels,
+    without_second_header,
+)
 from spagree.read.request import Request
 from spagree.read.table import Layout, Table
 
-FORMATS: Mapping[str, Callable[[Table, Request], Layout]] = {
+Read = Callable[[Table, Request], Layout]
+FORMATS: Mapping[str, Read] = {
     "long": long,
     "wide": wide,
     "transposed": transposed,
     "counts": counts,
     "one-hot": one_hot,
+    "lists": lists,
 }
 
-__all__ = ["FORMATS", "Layout", "Recognised", "recognised", "several_questions", "without_second_header"]
+OTHER_LAYOUT = {"looks_like_counts", "looks_like_labels", "looks_like_shares", "looks_like_header"}
+MIN_ROWS_OF_LABELS, MANY_EACH = 20, 2  # from so many rows on each label is given so often, on average
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+FEW = 20  # different labels; more than half as many as items are names of these
+
+
+def laid_out(table: Table, read_as: Recognised) -> Layout:
+    """The table in a layout; if none fits, only ways of reading it are suggested that work on its first rows."""
+    try:
+        layout = FORMATS[read_as.format](table, read_as.request)
+    except UndecidedError as refused:
+        if not (table.is_whole or table.is_spread):  # what fits is seen better all over the table
+            seen = columns_at(table, range(len(table.columns)))
+            items = max(seen, key=lambda p: 0 if seen[p].is_text else len(seen[p].values))
+            return laid_out(replace(everywhere(table, [items], seen), is_spread=True), read_as)
+        ways = _working(table, read_as.request, refused.ways)
+        raise ColumnError("\n  ".join([refused.says, *ways, *refused.others])) from None
+    single = single_labels(table, layout, read_as.request) if read_as.format == "long" else None
+    if single is None or not (ways := _working(table, read_as.request, single.ways)):
+        return layout
+    warning = Warning("single_labels", "; ".join([single.says, *ways]))
+    return replace(layout, warnings=(*layout.warnings, warning))
+
+
+def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]:
+    """The ways in which the first rows can be read; one that is refused with what else to say, together with that."""
+    ways: list[str] = []
+    for way in likely:
+        given = {option.name: option.values for option in parts(way) if isinstance(option, Option)}
+        wanted: dict[str, Any] = {name: values for name, values in given.items() if values}
+        layout = FORMATS[wanted.pop("format", ["long"])[0]]
+        try:
+            works = not table.sample or not given or _works(table, layout, request, wanted, "no_header" in given)
+        except SpagreeError as other:
+            works = layout is counts  # whose refusal says what to change
+            hints = other.problems if type(other) is ColumnError and not works else ()
+            ways += [f"{way}; {marked(hint)}" for hint in hints]
+        ways += [way] if works else []
+    return ways
+
+
+def _works(table: Table, layout: Read, request: Request, wanted: Mapping[str, Any], is_headless: bool) -> bool:
+    """Whether somebody can agree with somebody in the first rows, read in a layout with some more options."""
+    from spagree.read.files.delimited import TextFile, delimited_copy
+    from spagree.read.files.duckdb import text_table
+
+    seen = headless(table) if is_headless else table
+    texts = [[plain_text(value) for value in row] for row in seen.sample if len(row) == len(seen.columns)]
+    with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+        file = File(delimited_copy(texts, Path(folder)), table.name, "delimited", is_temporary=True)
+        opened = TextFile(file, ",", seen.columns, has_header=False, first_row=1, sample=tuple(map(tuple, texts)))
+        read = layout(text_table([opened], Path(folder), table.name), replace(request, **wanted))
+        if OTHER_LAYOUT & {warning.code for warning in read.warnings}:
+            return False
+        frame = read.rows.frame if isinstance(read.rows, FewRows) else read.rows
+        names = frame.collect_schema().names()
+        if COUNT in names:
+            return True
+        roles = [role for role in (ITEM, LABEL, ANNOTATOR) if role in names]
+        rows = [row for row in collected(frame.select(*roles)) if None not in row[:2]]
+    has_repeats = len({(item, *who) for item, _, *who in rows}) < len(set(rows)) and ANNOTATOR in roles
+    is_settled = not has_repeats or request.duplicates != "error" or read.apart != ""
+    return is_settled and _are_answers(rows, layout)
+
+
+def _are_answers(rows: Sequence[tuple[str, ...]], layout: Read) -> bool:
+    """Whether labels occur again, and columns of them do not agree much less than by chance."""
+    items: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for item, label, *_ in rows:
+        items[item][label] += 1
+    labels = sum(items.values(), Counter[str]())
+    pairs = sum(given.total() * (given.total() - 1) for given in items.values())
+    agreeing = sum(size * (size - 1) for given in items.values() for size in given.values())
+    by_chance = sum((size / len(rows)) ** 2 for size in labels.values())
+    is_scale = layout is lists and all(map(NUMBER.fullmatch, labels))
+    is_few = len(labels) <= FEW or len(labels) < len(items) / 2 or is_scale
+    is_repeated = len(rows) < MIN_ROWS_OF_LABELS or (len(rows) >= MANY_EACH * len(labels) and is_few)
+    is_better = layout is long or agreeing >= (by_chance - len(rows) ** -0.5) * pairs
+    return pairs > 0 and is_repeated and is_better
+
+
+__all__ = [
+    "FORMATS",
+    "Layout",
+    "Recognised",
+    "laid_out",
+    "recognised",
+    "several_labels",
+    "several_questions",
+    "without_second_header",
+]

@@ -1,74 +1,222 @@
-"""Tables, columns and rows that are not what they look like: refused or named, with what to do instead."""
+"""What a table looks like although it is read as something else: one entry per doubt.
+
+An entry says of which layouts it is asked, what it needs to see, and what it tells the user with the remedy; its
+function looks at a view and yields the values of what it says, once for each finding. A view is a table as it is read
+or as it would be read: of the first rows, or of all of them. A doubt that refuses raises an error before anything is
+loaded; the others become warnings.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate, combinations, product
+from math import log
+from typing import Any
 
-from spagree.errors import ColumnError, DataError
-from spagree.messages import opt
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
+from spagree.errors import ColumnError, DataError, DuplicateError, SpansError, count
+from spagree.messages import Warning, opt
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
 from spagree.read.columns import (
-    COMMON_NAMES,
-    FIGURES,
-    OFF,
-    ON,
-    Column,
+    Sampled,
     columns_at,
+    is_data,
+    is_item,
     is_list,
+    is_numbered,
     is_object,
+    is_person,
+    may_be_labels,
+    named_like,
     plain_name,
     plain_text,
     rows_of,
     values_by_item,
     whole_rows,
-    words,
     words_of,
 )
-from spagree.read.layouts.recognise import (
-    ANSWER_WORDS,
-    PEOPLE_WORDS,
-    SURELY_PEOPLE,
-    USUAL_ITEMS,
-    follows,
-    is_person,
-    may_be_labels,
-    named_like,
-)
-from spagree.read.table import SAMPLE_ROWS, Table, listed, shown
+from spagree.read.layouts.lists import LISTED, fields, listed_values, separator_of
+from spagree.read.request import EACH_ROW
+from spagree.read.table import Table, listed, shown
 from spagree.read.where import Condition
-from spagree.understood import Caution
+from spagree.read.words import phrases, ranked, words
 
-MIN_ROWS_OF_LISTS = 20
+LONG, WIDE, TRANSPOSED, COUNTS, ONE_HOT = "long", "wide", "transposed", "counts", "one-hot"
+UNSORTED = "unsorted"  # one of the next three, before the columns to compare are chosen
+BROAD = {WIDE: "annotator", TRANSPOSED: "item", COUNTS: "class"}  # and what each of their columns is
+REPEATED = "repeated"  # wide, where an annotator may not label an item twice
+QUESTION = "question"
+
+Values = Mapping[str, Any]
+"""What a doubt says, by the names in its sentence; ``hints``: the lines below an error."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A table as it is read: what doubts look at.
+
+    ``places``: the columns of each role; ``compared``: the columns of annotators, items or classes of a broad table;
+    ``guessed``: the roles that nobody named; ``question``: the column of the questions of a long table; ``chosen``:
+    the columns that --where names; ``stage``: the layout, or UNSORTED; ``is_told``: the user named the layout.
+    """
+
+    table: Table
+    layout: str
+    places: Mapping[str, Sequence[int]]
+    compared: Sequence[int] = ()
+    guessed: Collection[str] = ()
+    question: int | None = None
+    chosen: Collection[str] = ()
+    stage: str = ""
+    is_told: bool = False
+    _columns: dict[int, Sampled] = field(default_factory=dict)
+
+    def columns(self, positions: Iterable[int]) -> list[Sampled]:
+        """What these columns hold."""
+        wanted = list(positions)
+        self._columns.update(columns_at(self.table, [p for p in wanted if p not in self._columns]))
+        return [self._columns[p] for p in wanted]
+
+    def column(self, position: int) -> Sampled:
+        """What one column holds."""
+        return self.columns([position])[0]
+
+    @property
+    def ratings(self) -> list[Sampled]:
+        """The columns that are compared."""
+        return self.columns(self.compared)
+
+    @cached_property
+    def answers(self) -> Collection[Mapping[str, str]]:
+        """The labels that annotators gave each item, as far as is known who did; the last of one annotator's."""
+        if self.layout != LONG:
+            names = [column.name for column in self.ratings]
+            rows = (map(plain_text, row) for row in rows_of(self.ratings))
+            return [{who: label for who, label in zip(names, row, strict=True) if label} for row in rows]
+        items: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for row in self.table.sample if self.has(ANNOTATOR) else ():
+            if len(row) == len(self.table.columns):
+                item, who, label = (
+                    " | ".join(plain_text(row[p]) for p in self.places[role]) for role in (ITEM, ANNOTATOR, LABEL)
+                )
+                items[item] |= {who: label} if who and label else {}
+        return items.values()
+
+    @property
+    def size(self) -> int:
+        """How many rows are seen."""
+        return len(self.ratings[0].cells) if self.compared else len(self.table.sample)
+
+    def free(self, *names: str) -> list[int]:
+        """The columns without a role, or those of them that have a name in one of these lists."""
+        free = self.table.free(self.places)
+        return [p for p in free if plain_name(self.table.columns[p]) in words(*names)] if names else free
+
+    def unchosen(self, *names: str) -> list[int]:
+        """The same without the columns that --where names."""
+        return [p for p in self.free(*names) if self.table.columns[p] not in self.chosen]
+
+    def has(self, role: str) -> bool:
+        """Whether a column has this role."""
+        return self.question is not None if role == QUESTION else role in self.places
+
+    def different(self, *roles: str) -> int:
+        """How many combinations of values the columns of these roles have."""
+        return self.table.different([p for role in roles for p in self.places[role]])
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A doubt about tables, called like the function below it, which sees it: what it needs, says and how it is asked.
+
+    ``of``: layouts, or UNSORTED; ``rows``: the fewest; ``guessed``, ``needs``, ``lacks``: roles that were guessed,
+    that have a column, and that have none; ``refuses``: the error, if the table is not read.
+    """
+
+    says: str
+    of: Collection[str]
+    rows: int = 1
+    guessed: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    refuses: type[DataError] | None = None
+
+    def __call__(self, seen: Callable[[View], Iterable[Values]]) -> Callable[[View], Iterable[Values]]:
+        """Enter it in the table of all doubts."""
+        DOUBTS[seen.__name__] = (self, seen)
+        return seen
+
+
+DOUBTS: dict[str, tuple[Doubt, Callable[[View], Iterable[Values]]]] = {}
+
+
+def refuse(view: View) -> None:
+    """Refuse a table that is certainly not what it is read as."""
+    for _, doubt, values in _found(view, refusing=True):
+        refused = doubt.refuses or DataError
+        raise refused(f"{view.table.name}: {doubt.says.format(**values)}", values.get("hints", ()))
+
+
+def warnings(view: View) -> tuple[Warning, ...]:
+    """What else the table looks like."""
+    return tuple(Warning(code, doubt.says.format(**values)) for code, doubt, values in _found(view, refusing=False))
+
+
+def _found(view: View, *, refusing: bool) -> Iterator[tuple[str, Doubt, Values]]:
+    """What the doubts see that are about such a view."""
+    stage = view.stage or view.layout
+    for code, (doubt, seen) in DOUBTS.items():
+        if (doubt.refuses is not None) != refusing or stage not in doubt.of or view.size < doubt.rows:
+            continue
+        has_all = all(map(view.has, doubt.needs)) and not any(map(view.has, doubt.lacks))
+        if has_all and set(doubt.guessed) <= set(view.guessed):
+            yield from ((code, doubt, values) for values in seen(view))
+
+
+# Long tables: spans, boxes and nested cells
+
+
+MIN_ROWS_OF_LISTS = 20  # before nearly different values in all rows are texts
 MIN_ITEMS_OF_TEXTS, NEARLY = 10, 0.8
-OTHERWISE = words("response answer judgement judgment annotation")  # a model's answer, or the number of an annotation
-SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "endoffset"), ("startchar", "endchar"),
-         ("spanstart", "spanend"), ("startindex", "endindex"), ("startposition", "endposition"), ("startpos", "endpos"),
-         ("beginoffset", "endoffset"), ("offsetstart", "offsetend"), ("startidx", "endidx"), ("tokenstart", "tokenend"),
-         ("starttoken", "endtoken"), ("charstart", "charend"), ("onset", "offset"))  # fmt: skip
-BOXES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("left", "top", "width", "height"),
-         ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("bboxx", "bboxy", "bboxw", "bboxh"))  # fmt: skip
 MOST_OFFSET = 1e8  # larger numbers are times, not places in a text
 
 
-def refuse_marks(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse spans and boxes: columns of positions that vary within an item."""
+@Doubt(
+    "columns {columns} mark spans, not classes; measure how much people agree on them with "
+    f"{opt.format('spans')}, and measure_spans() in Python",
+    of=(LONG,),
+    refuses=SpansError,
+)
+def spans(view: View) -> Iterator[Values]:
+    """Columns of starts and ends that vary within an item."""
+    for marked in _varying_positions(view, "spans"):
+        if set(marked) <= set(view.free()) and _are_spans(view.table, view.places[ITEM], *marked):
+            yield {"columns": listed([view.table.columns[p] for p in marked])}
+
+
+@Doubt(
+    "columns {columns} mark boxes, not classes; to compare boxes, use a measure made for boxes",
+    of=(LONG,),
+    refuses=DataError,
+)
+def boxes(view: View) -> Iterator[Values]:
+    """Columns of corners that vary within an item."""
+    for marked in _varying_positions(view, "boxes"):
+        yield {"columns": listed([view.table.columns[p] for p in marked])}
+
+
+def _varying_positions(view: View, what: str) -> Iterator[list[int]]:
+    """The columns of positions of this kind, where an item has several."""
+    table, items = view.table, view.places[ITEM]
     plain = {plain_name(name): p for p, name in enumerate(table.columns)}
-    items = places[ITEM]
-    for what, shapes in (("spans", SPANS), ("boxes", BOXES)):
-        for names in shapes:
-            marks = [plain[name] for name in names if name in plain]
-            if len(marks) < len(names):
-                continue
-            is_free = set(marks) <= set(table.free(places))
-            is_varying = table.different([*items, *marks]) > table.different(items)
-            if is_varying and (what == "boxes" or (is_free and _are_spans(table, items, *marks))):
-                raise DataError(
-                    f"{table.name}: columns {listed([table.columns[p] for p in marks])} mark {what}, but spagree "
-                    f"measures agreement on classes; to compare {what}, use a measure made for {what}"
-                )
+    for names in ranked(what):
+        if all(name in plain for name in names):
+            marked = [plain[name] for name in names]
+            if table.different([*items, *marked]) > table.different(items):
+                yield marked
 
 
 def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
@@ -87,466 +235,544 @@ def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool
     return any(len(of_item) > 1 for of_item in spans.values())
 
 
-def refuse_nested(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse labels that are JSON objects (a tool's whole answers), or lists of all labels of an item."""
-    column = columns_at(table, places[LABEL])[places[LABEL][0]] if table.sample else None
-    if column is None or not column.values:
-        return
-    first = shown(next(iter(column.values)))
-    if all(map(is_object, column.values)):
-        raise DataError(
-            f"{table.name}: column {shown(column.name)} holds objects, such as {first}, not labels; write the field "
-            "that is the label into a separate column"
-        )
-    is_one_each = len(table.sample) >= MIN_ROWS_OF_LISTS and table.different(places[ITEM]) == len(table.sample)
-    if ANNOTATOR not in places and is_one_each and all(map(is_list, column.values)):
-        raise DataError(
-            f"{table.name}: one row per item, and column {shown(column.name)} holds lists, such as {first}; if these "
-            "are the labels of several annotators, write one row per label (in pandas: explode)"
-        )
+@Doubt(
+    "column {name} holds objects, such as {first}, not labels; {remedy}",
+    of=(LONG,),
+    refuses=DataError,
+)
+def labels_are_objects(view: View) -> Iterator[Values]:
+    """A tool's whole answers, or those of all annotators of an item."""
+    column = view.column(view.places[LABEL][0])
+    if column.values and all(map(is_object, column.values)):
+        ways = fields(column)
+        remedy = "write the field that is the label into a separate column"
+        if ways and view.different(ITEM) == view.size:
+            item = each_row(view.table, view.places[ITEM])
+            remedy = f"if they are all labels of an item, use {opt.format('lists')} {item} {ways[0]}"
+        yield {"name": shown(column.name), "first": shown(next(iter(column.values))), "remedy": remedy}
 
 
-def refuse_item_text(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse a guessed label that is part of the item, if its name allows that: nearly all values are different."""
-    label, items, rows = places[LABEL], places[ITEM], len(table.sample)
-    name = plain_name(table.columns[label[0]])
-    if name not in {*OTHERWISE, "value"} or table.different(items) < MIN_ITEMS_OF_TEXTS:
+def each_row(table: Table, items: Sequence[int]) -> str:
+    """The item where each row is one: by these columns if they are unique, by another that is, or by its number."""
+    unique = [
+        column.position
+        for column in columns_at(table, range(len(table.columns))).values()
+        if column.name and column.is_id and not (column.is_text or column.is_elsewhere or column.is_nested)
+    ]
+    unique.sort(key=lambda p: plain_name(table.columns[p]) not in words(ITEM))
+    is_unique = set(items) <= set(unique) or (len(items) > 1 and table.different(items) == len(table.sample))
+    keys = items if items and is_unique else unique[:1]
+    return table.options(ITEM, keys) if keys else opt.item(EACH_ROW)
+
+
+@Doubt(
+    "column {name} holds lists, such as {first}{why}: if these are the labels of several annotators, use {options}",
+    of=(LONG,),
+    rows=2,
+    refuses=DataError,
+)
+def labels_are_lists(view: View) -> Iterator[Values]:
+    """All labels of an item in one cell: several rows have one label twice, or no item has a second row."""
+    (label, *_), items = view.places[LABEL], view.places[ITEM]
+    column = view.column(label)
+    lists = {value: listed_values(value) for value in column.values if is_list(value)}
+    is_alone = not view.has(ANNOTATOR) and view.different(ITEM) == view.size
+    if is_alone and not lists and LISTED.fullmatch(next(iter(column.values), "")):
+        mark = separator_of(column.values)
+        lists = {
+            value: [part.strip() for part in value.split(mark)] for value in column.values if LISTED.fullmatch(value)
+        }
+        kinds = {part for parts in lists.values() for part in parts}
+        lists = lists if len(lists) >= NEARLY * len(column.values) and 2 * len(kinds) <= view.size else {}
+    repeated = [value for value, parts in lists.items() if len(set(parts)) < len(parts)]
+    if not lists or not (repeated or (is_alone and len(lists) >= NEARLY * len(column.values))):
         return
-    few, values = table.different(items), table.different(label)
-    is_one_each = table.different([*items, *label]) == few < rows and values > NEARLY * few
-    is_text = name in OTHERWISE and rows >= MIN_ROWS_OF_LISTS and values > NEARLY * rows
+    why = ", which has one value twice and so is no set" if repeated else " in the one row of each item"
+    options = f"{opt.format('lists')} {each_row(view.table, items)} {opt.label(column.name)}"
+    yield {"name": shown(column.name), "first": shown([*repeated, *lists][0]), "why": why, "options": options}
+
+
+@Doubt(
+    "column {name} holds {one} as well as {other}, which would be two labels; write all of them in one way",
+    of=(LONG,),
+    refuses=DataError,
+)
+def labels_and_lists(view: View) -> Iterator[Values]:
+    """A label alone in some rows and as the only one of a list in others."""
+    column = view.column(view.places[LABEL][0])
+    for value in column.values:
+        if is_list(value) and len(alone := listed_values(value)) == 1 and alone[0] in column.values:
+            yield {"name": shown(column.name), "one": shown(value), "other": shown(alone[0])}
+
+
+@Doubt(
+    "one row per item, and several columns of labels ({names}); to compare them: {options}; to know who gave which "
+    "label, write one row per label",
+    of=(LONG,),
+    guessed=(LABEL,),
+    refuses=ColumnError,
+)
+def labels_side_by_side(view: View) -> Iterator[Values]:
+    """Columns label, label.1 … as pandas calls repeated columns."""
+    table, (label,) = view.table, view.places[LABEL]
+    again = re.compile(re.escape(table.columns[label]) + r"[._ ]?\d+", re.IGNORECASE)
+    more = [p for p in view.free() if again.fullmatch(table.columns[p])]
+    first, *others = view.columns([label, *more])
+    if any(column.shared([first]) for column in others) and view.different(ITEM) == view.size:
+        items, labels = table.options(ITEM, view.places[ITEM]), table.options(LABEL, [label, *more])
+        names = listed([table.columns[p] for p in (label, *more)])
+        yield {"names": names, "options": f"{opt.format('wide')} {items} {labels}"}
+
+
+@Doubt(
+    "column {name} has a different value {where}, so it does not look like the label; name the column of the label "
+    "with {option} (columns: {columns})",
+    of=(LONG,),
+    guessed=(LABEL,),
+    refuses=ColumnError,
+)
+def label_is_item_text(view: View) -> Iterator[Values]:
+    """A guessed label that is part of the item, if its name allows that: nearly all values are different."""
+    table, label, items = view.table, view.places[LABEL], view.places[ITEM]
+    name, few, values = plain_name(table.columns[label[0]]), table.different(items), table.different(label)
+    if name not in words("doubtful_labels") or few < MIN_ITEMS_OF_TEXTS:
+        return
+    is_one_each = table.different([*items, *label]) == few < view.size and values > NEARLY * few
+    is_text = name != "value" and view.size >= MIN_ROWS_OF_LISTS and values > NEARLY * view.size
     if is_one_each or is_text:
         where = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
-        raise ColumnError(
-            f"{table.name}: column {shown(table.columns[label[0]])} has a different value {where}, so it does "
-            f"not look like the label; name the column of the label with {opt.label} (columns: "
-            f"{listed(table.columns)})"
-        )
+        option = next((opt.label(other.name) for other in _other_labels(view)), opt.label)
+        all_columns = listed(table.columns)
+        yield {"name": shown(table.columns[label[0]]), "where": where, "option": option, "columns": all_columns}
 
 
-def refuse_side_by_side(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse one row per item with several label columns: label, label.1 … as pandas calls repeated columns."""
-    (label,), items = places[LABEL], places[ITEM]
-    again = re.compile(re.escape(table.columns[label]) + r"[._ ]?\d+", re.IGNORECASE)
-    more = [p for p in table.free(places) if again.fullmatch(table.columns[p])]
-    columns = columns_at(table, [label, *more]) if table.sample else {}
-    if not any(columns[p].shared([columns[label]]) for p in more) or table.different(items) < len(table.sample):
-        return
-    raise ColumnError(
-        f"{table.name}: one row per item, and several columns of labels "
-        f"({listed([column.name for column in columns.values()])}); to compare them: {opt.format('wide')} "
-        f"{table.options(ITEM, items)} {table.options(LABEL, columns)}; to know who gave which label, write one row "
-        "per label"
-    )
+def _other_labels(view: View) -> list[Sampled]:
+    """The other columns that may hold labels: they vary within items and annotators."""
+    keys = [p for role in (ITEM, ANNOTATOR) if len(view.places.get(role, ())) == 1 for p in view.places[role]]
+    free = [column.position for column in view.columns(view.free()) if not column.is_beside_labels]
+    return may_be_labels(view.columns(p for p in free if not any(view.table.follows([key], p) for key in keys)))
 
 
+# Long tables: another column is the item or the label
+
+
+FEW_ITEMS, FEW_ROWS = 20, 20
 MIN_ROWS_TO_DOUBT_LABEL = 10
-WEAK = words(" ".join(COMMON_NAMES[LABEL][3:])) - {"verdict", "diagnosis"}
-BESIDE = words(
-    "confidence conf certainty certain sure difficulty time duration seconds date comment comments note notes reason "
-    "age gender sex country language device batch session round phase pass order position trust weight status page "
-    "hit assignment correct attention check swapped flipped"
+FEWEST_REPEATED = 10  # items with several rows
+MOST_TRIED = 8  # columns that may be part of the item
+
+
+@Doubt(
+    "{files} files label the same items, and no column names annotators: if each file is one annotator, use {option}; "
+    "if their names are of no interest: {anyway}",
+    of=(LONG,),
+    rows=2,
+    lacks=(ANNOTATOR, COUNT),
+    refuses=DataError,
 )
-
-
-def caution_other_label(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[Caution]:
-    """A caution if the guessed label says nothing, or has a weak name, and another column differs within items."""
-    (label,), rows = places[LABEL], len(table.sample)
-    if ANNOTATOR not in places or rows < MIN_ROWS_TO_DOUBT_LABEL or len(places[ITEM]) > 1 or len(places[ANNOTATOR]) > 1:
+def file_per_annotator(view: View) -> Iterator[Values]:
+    """No item twice in the first rows of a file, but most of them in those of several files."""
+    sizes = view.table.shares
+    if len(sizes) < 2 or view.is_told or view.question is not None:  # noqa: PLR2004
         return
-    item, person = places[ITEM][0], places[ANNOTATOR][0]
-    doubt = _doubt(table, item, person, label)
-    if not doubt or table.different([item]) == rows:
+    items = [repr([row[p] for p in view.places[ITEM] if p < len(row)]) for row in view.table.sample]
+    starts = accumulate(sizes, initial=0)
+    parts = [items[start : start + size] for start, size in zip(starts, sizes, strict=False)]
+    times = Counter(item for part in parts for item in set(part))
+    if all(len(set(part)) == len(part) for part in parts) and 2 * sum(n > 1 for n in times.values()) > len(times):
+        yield {"files": view.table.files, "option": opt.format("per-annotator"), "anyway": opt.format(LONG)}
+
+
+@Doubt(
+    "column {name} has only {few}, each labelled many times by the same annotator, so it does not look like the item; "
+    "{remedy} (columns: {columns})",
+    of=(LONG, ONE_HOT),
+    rows=FEW_ROWS,
+    guessed=(ITEM,),
+    needs=(ANNOTATOR,),
+    refuses=ColumnError,
+)
+def few_items(view: View) -> Iterator[Values]:
+    """A guessed item with a handful of values that every annotator labels again and again."""
+    table, few = view.table, view.different(ITEM)
+    name = table.columns[view.places[ITEM][0]]
+    if plain_name(name) in words("surely_items") or few > FEW_ITEMS or 2 * view.different(ITEM, ANNOTATOR) > view.size:
         return
-    free = [p for p in table.free(places) if not BESIDE & set(words_of(table.columns[p]))]
-    others = [p for p in free if not follows(table, item, p) and not follows(table, person, p)]
-    for position in may_be_labels(columns_at(table, others), others)[:1]:
-        other = table.columns[position]
-        yield Caution("other_label", f"{doubt}; if column {shown(other)} holds the labels, use {opt.label(other)}")
+    if view.question is not None and table.different([view.question]) < few:
+        return
+    better = table.options(ITEM, _telling(table, view.places))
+    otherwise = _ids_anew(table) or f"name the columns that identify an item with {opt.item}, repeated if several"
+    remedy = f"use {better}" if better else otherwise
+    yield {"name": shown(name), "few": count(few, "value"), "remedy": remedy, "columns": listed(table.columns)}
 
 
-def _doubt(table: Table, item: int, person: int, label: int) -> str:
-    """Why a column may not be the label; nothing if there is no doubt."""
-    name = shown(table.columns[label])
-    if follows(table, item, label):
-        return f"column {name} has one value for each item, whoever annotated it"
-    if follows(table, person, label):
-        return f"column {name} has one value for each annotator"
-    is_weak = plain_name(table.columns[label]) in WEAK
-    return f"column {name} was taken for the label because of its name" if is_weak else ""
+@Doubt(
+    "column {name} groups items (in the first rows {items:,} items in {groups:,} groups): if items of one group have "
+    "something in common, the interval is too narrow; use {option}",
+    of=(LONG,),
+    lacks=(CLUSTER,),
+)
+def looks_clustered(view: View) -> Iterator[Values]:
+    """A column has one value for each item, and far fewer values than items."""
+    for position in view.free("groups"):
+        values = values_by_item(view.table, view.places[ITEM], position)
+        groups = set().union(*values.values())
+        is_grouping = all(len(of_item) == 1 for of_item in values.values()) and 1 < len(groups) <= len(values) / 2
+        if is_grouping and len(values) >= FEWEST_CLUSTERED:
+            name = view.table.columns[position]
+            yield {"name": shown(name), "items": len(values), "groups": len(groups), "option": opt.cluster(name)}
+            return
 
 
-ROUNDS = words("round roundid roundno roundnumber pass phase wave stage iteration cycle attempt runde fase")
-KINDS_OF_ROWS = words("role annotatorrole annotatortype annotationtype type source kind step level") | ROUNDS
-DECIDED = tuple(words("adjudic consens gold reconcil arbitrat curator curation reviewe reviewi majority"))
-PARTS = words(
-    "line lineno linenumber turn turnid turnno frame frameno token tokenid tokenindex position page sentenceno "
-    "sentencenumber sentenceindex paragraphno segment section sectionid documentname docname thread threadid topic "
-    "story chapter article dialogue conversation modela modelb model1 model2 systema systemb system1 system2"
-) | USUAL_ITEMS - {"hit", "task", "question", "prompt"}
-SWAPPED = words("swapped isswapped flipped isflipped reversed isreversed swap flip")
-SIDES = words("a b 1 2 left right first second one two")
-SHARE_NAMES = words("percent percentage pct share proportion prozent anteil")
-SCIENTIFIC = re.compile(r"\d([.,]\d+)?[eE]\+\d\d")
+FEWEST_CLUSTERED = 9  # items; below this, little can be seen
+
+
+@Doubt(
+    "column {name} marks control questions, whose answers are known ({lost:,} of the first {rows:,}): they were "
+    "counted; to leave them out: {without}",
+    of=(LONG,),
+)
+def control_questions(view: View) -> Iterator[Values]:
+    """Words such as true, or known answers where other rows have none: under such a name, or labels of some items."""
+    for column in view.columns(view.unchosen()):
+        if column.plain_name in words("controls"):
+            yield from _some_rows(column, set(column.values) if not column.is_switch else _cells(column, words("on")))
+        elif view.has(ANNOTATOR) and _is_known(view, column):
+            yield from _some_rows(column, set(column.values))
+
+
+def _is_known(view: View, column: Sampled) -> bool:
+    """Whether a column holds a label for some items, the same in all rows of one."""
+    labels = view.column(view.places[LABEL][0]).values
+    is_some = len(column.values) > 1 and 2 * column.values.total() < len(column.cells)
+    is_label = is_some and column.values.keys() <= labels.keys()
+    return is_label and all(view.table.follows([item], column.position) for item in view.places[ITEM])
+
+
+@Doubt(
+    "column {name} says that annotations were withdrawn ({lost:,} of the first {rows:,}), and they were counted; to "
+    "leave them out: {without}",
+    of=(LONG,),
+)
+def withdrawn(view: View) -> Iterator[Values]:
+    """A status, or a flag, of annotations that are no longer meant."""
+    for column in view.columns(view.unchosen("withdrawn", "states")):
+        is_state = column.plain_name in words("states")
+        yield from _some_rows(column, _cells(column, words("withdrawn" if is_state else "on")))
+
+
+@Doubt(
+    "column {name} says that answers are unfinished or previews ({lost:,} of the first {rows:,} rows), and they were "
+    "counted; to leave them out: {without}",
+    of=(TRANSPOSED,),
+)
+def unfinished(view: View) -> Iterator[Values]:
+    """Trials and unfinished answers, as surveys mark them."""
+    for column in view.columns(view.unchosen("unfinished", "states")) if view.table.sample else ():
+        marked = phrases("trials") if column.plain_name in words("states") else words("off")
+        yield from _some_rows(column, _cells(column, marked))
+
+
+def _cells(column: Sampled, marks: Collection[str]) -> set[str]:
+    return {value for value in column.values if value.casefold() in marks}
+
+
+def _some_rows(column: Sampled, marked: Collection[str]) -> Iterator[Values]:
+    """The rows with these values, if they are some of all, and the options that choose the others."""
+    lost = sum(column.values[value] for value in marked)
+    if not 0 < lost < len(column.cells):
+        return
+    conditions = [Condition(column.name, value) for value in {plain_text(cell) for cell in column.cells} - set(marked)]
+    if len(conditions) > 1:
+        conditions = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
+    yield {"name": shown(column.name), "lost": lost, "rows": len(column.cells), "without": opt.where(conditions)}
+
+
+@Doubt(
+    "column {item} has a different value in each row; if column {other} is the item, use {option}",
+    of=(LONG,),
+    rows=FEW_ROWS,
+    guessed=(ITEM,),
+    needs=(ANNOTATOR,),
+)
+def item_unique(view: View) -> Iterator[Values]:
+    """A guessed item that differs in every row, beside a column in which annotators repeat no value."""
+    table, people = view.table, view.places[ANNOTATOR]
+    free = sorted(view.free(), key=lambda p: plain_name(table.columns[p]) not in words(ITEM))
+    better = [p for p in free if table.different([p]) < view.size == table.different([p, *people])]
+    if view.different(ITEM) == view.size and better:
+        item, other = (table.columns[p] for p in (view.places[ITEM][0], better[0]))
+        yield {"item": shown(item), "other": shown(other), "option": opt.item(other)}
+
+
+@Doubt(
+    "column {name} has one value for each item, whoever annotated it, so it looks like a reference and not like an "
+    "answer; if column {other} holds the answers, use {option}, otherwise {anyway}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_DOUBT_LABEL,
+    guessed=(LABEL,),
+    lacks=(QUESTION, COUNT),
+    refuses=ColumnError,
+)
+def label_is_reference(view: View) -> Iterator[Values]:
+    """The guessed label never varies within an item, while another column that may hold labels does."""
+    table, label, items = view.table, view.places[LABEL], view.places[ITEM]
+    if not view.free():
+        return
+    sizes = Counter(repr([row[p] for p in items if p < len(row)]) for row in table.sample)
+    several = sum(size > 1 for size in sizes.values())
+    if several < FEWEST_REPEATED or table.different([*items, *label]) > len(sizes):
+        return
+    for other in _other_labels(view)[:1]:
+        names = {"name": shown(table.columns[label[0]]), "other": shown(other.name)}
+        yield {**names, "option": opt.label(other.name), "anyway": opt.label(table.columns[label[0]])}
+
+
+@Doubt(
+    "column {name} {why}; if column {other} holds the labels, use {option}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_DOUBT_LABEL,
+    guessed=(LABEL,),
+    needs=(ANNOTATOR,),
+    lacks=(QUESTION,),
+)
+def other_label(view: View) -> Iterator[Values]:
+    """The guessed label says nothing, or has a weak name, and another column differs within items."""
+    table, (label,) = view.table, view.places[LABEL]
+    if len(view.places[ITEM]) > 1 or len(view.places[ANNOTATOR]) > 1 or view.different(ITEM) == view.size:
+        return
+    (item,), (person,) = view.places[ITEM], view.places[ANNOTATOR]
+    why = "was taken for the label because of its name"
+    if table.follows([item], label):
+        why = "has one value for each item, whoever annotated it"
+    elif table.follows([person], label):
+        why = "has one value for each annotator"
+    elif plain_name(table.columns[label]) not in words("weak_labels"):
+        return
+    for other in _other_labels(view)[:1]:
+        names = {"name": shown(table.columns[label]), "other": shown(other.name), "option": opt.label(other.name)}
+        yield {**names, "why": why}
+
+
+# Long tables: annotations of one item that may not be comparable
+
+
 LONG_NUMBER = re.compile(r"\d{15}0{2,}")
+SCIENTIFIC = re.compile(r"\d([.,]\d+)?[eE]\+\d\d")
 MOSTLY = 0.5  # of the items with several annotations
 AGAIN = 1.5  # annotations of each part of an item
 MIN_ROWS_TO_SEE_MIXTURES, FEWEST_SWAPPED = 10, 3
 
 
-def caution_mixed(
-    table: Table, places: Mapping[str, Sequence[int]], chosen: Collection[str], is_guess: bool
-) -> Iterator[Caution]:
-    """A caution for each reason not to compare annotations of one item, unless --where names the column."""
-    if len(table.sample) < MIN_ROWS_TO_SEE_MIXTURES:
-        return
-    free = [p for p in table.free(places) if table.columns[p] not in chosen]
-    varying = {p: values for p in free if (values := _varying(table, places[ITEM], p))}
-    decisions = list(_decisions(table, varying))
-    yield from decisions or _rounds(table, varying)
-    yield from _swapped(table, places, free)
-    yield from _rounded(table, places[ITEM])
-    if is_guess and COUNT not in places:
-        yield from _parts(table, places, list(varying))
-    if ANNOTATOR not in places and COUNT not in places:
-        yield from _grouped(table, places, free)
-
-
-def _varying(table: Table, items: Sequence[int], position: int) -> set[str]:
-    """The values of a column, if most items with several rows have several of them; otherwise none."""
-    if plain_name(table.columns[position]) not in KINDS_OF_ROWS | PARTS:
-        return set()
-    rows: defaultdict[str, int] = defaultdict(int)
-    for row in table.sample:
-        rows[repr([str(row[p]).strip() for p in items if p < len(row)])] += 1
-    several = sum(size > 1 for size in rows.values())
-    values = values_by_item(table, items, position)
-    often = sum(len(of_item) > 1 for of_item in values.values())
-    return set().union(*values.values()) if several and often >= MOSTLY * several else set()
-
-
-def _decisions(table: Table, varying: Mapping[int, Collection[str]]) -> Iterator[Caution]:
+@Doubt(
+    "column {name} says that some annotations are later decisions ({first}), and they were counted; to leave them "
+    "out: {without}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+)
+def decisions(view: View) -> Iterator[Values]:
     """A column says that some of the annotations of an item were decided later."""
-    for position in (p for p in varying if plain_name(table.columns[p]) in KINDS_OF_ROWS):
-        values = varying[position]
-        marked = sorted(v for v in values if any(word.startswith(DECIDED) for word in words_of(v)))
+    for position, values in _varying(view, "rounds", "kinds_of_rows"):
+        beginnings = tuple(words("decided"))
+        marked = sorted(value for value in values if any(word.startswith(beginnings) for word in words_of(value)))
         if marked and len(marked) < len(values):
-            name = table.columns[position]
-            options = opt.where([Condition(name, value, is_equal=False) for value in marked])
-            yield Caution(
-                "decisions",
-                f"column {shown(name)} says that some annotations are later decisions ({shown(marked[0])}), and they "
-                f"were counted; to leave them out: {options}",
-            )
+            name = view.table.columns[position]
+            conditions = [Condition(name, value, is_equal=False) for value in marked]
+            yield {"name": shown(name), "first": shown(marked[0]), "without": opt.where(conditions)}
 
 
-def _rounds(table: Table, varying: Mapping[int, Collection[str]]) -> Iterator[Caution]:
-    """A column of rounds has several values on the same item."""
-    for position in (p for p in varying if plain_name(table.columns[p]) in ROUNDS):
-        name, first = table.columns[position], min(varying[position])
-        yield Caution(
-            "mixed_rounds",
-            f"column {shown(name)} has several values on one item, so annotations of one are compared with those of "
-            f"another; to measure one of them: {opt.where(str(Condition(name, first)))}",
-        )
+@Doubt(
+    "column {name} has several values on one item, so annotations of one are compared with those of another; to "
+    "measure one of them: {option}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+)
+def mixed_rounds(view: View) -> Iterator[Values]:
+    """A column of rounds has several values on the same item, and none is a decision about the others."""
+    for position, values in _varying(view, "rounds") if not any(decisions(view)) else ():
+        name = view.table.columns[position]
+        yield {"name": shown(name), "option": opt.where(str(Condition(name, min(values))))}
 
 
-def _swapped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[int]) -> Iterator[Caution]:
-    """Two columns swap their values within items, as the sides of a comparison do: then A is not always the same."""
-    flags = [p for p in free if plain_name(table.columns[p]) in SWAPPED]
-    if any(len(of_item) > 1 for p in flags for of_item in values_by_item(table, places[ITEM], p).values()):
-        name = shown(table.columns[flags[0]])
-        yield Caution(
-            "sides_swapped",
-            f"column {name} says that sides were swapped for some annotations of an item, so one label means different "
-            "things; turn their labels round",
-        )
+def _varying(view: View, *names: str) -> Iterator[tuple[int, set[str]]]:
+    """The columns with such a name of which most items with several rows have several values, and these."""
+    items = view.places[ITEM]
+    rows = Counter(repr([str(row[p]).strip() for p in items if p < len(row)]) for row in view.table.sample)
+    several = sum(size > 1 for size in rows.values())
+    for position in view.unchosen(*names):
+        values = values_by_item(view.table, items, position)
+        often = sum(len(of_item) > 1 for of_item in values.values())
+        if several and often >= MOSTLY * several:
+            yield position, set().union(*values.values())
+
+
+@Doubt(
+    "{columns}, so one label means different things; {remedy}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+)
+def sides_swapped(view: View) -> Iterator[Values]:
+    """Two columns swap their values within items, as the sides of a comparison do, or a column says so."""
+    table, items, free = view.table, view.places[ITEM], view.unchosen()
+    flags = view.unchosen("swapped")
+    if any(len(of_item) > 1 for p in flags for of_item in values_by_item(table, items, p).values()):
+        says = f"column {shown(table.columns[flags[0]])} says that sides were swapped for some annotations of an item"
+        yield {"columns": says, "remedy": "turn their labels round"}
         return
     named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for p in free:
         parts = words_of(table.columns[p])
-        if SIDES & set(parts):
-            named[tuple("" if part in SIDES else part for part in parts)].append(p)
+        if words("sides") & set(parts):
+            named[tuple("" if part in words("sides") else part for part in parts)].append(p)
+    chosen = view.column(view.places[LABEL][0]).values
     for left, right in (group for group in named.values() if len(group) == 2):  # noqa: PLR2004
-        columns = columns_at(table, (left, right, *places[LABEL]))
         sides: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         for row in table.sample:
             if len(row) == len(table.columns):
-                sides[repr([row[p] for p in places[ITEM]])].add((str(row[left]), str(row[right])))
+                sides[repr([row[p] for p in items])].add((str(row[left]), str(row[right])))
         both = sum(any(one != two and (two, one) in pairs for one, two in pairs) for pairs in sides.values())
-        is_chosen = columns[places[LABEL][0]].values.keys() & columns[left].values.keys()
-        if both >= FEWEST_SWAPPED and not is_chosen:
+        if both >= FEWEST_SWAPPED and not chosen.keys() & view.column(left).values.keys():
             one, two = shown(table.columns[left]), shown(table.columns[right])
-            yield Caution(
-                "sides_swapped",
-                f"columns {one} and {two} swap their values within {both:,} items, so one label means different "
-                f"things; write the chosen value of {one} or {two} into the label",
-            )
+            says = f"columns {one} and {two} swap their values within {both:,} items"
+            yield {"columns": says, "remedy": f"write the chosen value of {one} or {two} into the label"}
             return
 
 
-def _rounded(table: Table, items: Sequence[int]) -> Iterator[Caution]:
-    """Ids that a spreadsheet rounded: in scientific notation, or with zeros after the fifteenth digit."""
-    values = [value for column in columns_at(table, items).values() for value in column.values]
+@Doubt(
+    "items such as {first} look like long numbers that a spreadsheet rounded, so different items may have become one; "
+    "use the original file, or store the ids as text",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+)
+def rounded_ids(view: View) -> Iterator[Values]:
+    """Ids in scientific notation, or all with zeros after the fifteenth digit."""
+    values = [value for column in view.columns(view.places[ITEM]) for value in column.values]
     rounded = [value for value in values if SCIENTIFIC.fullmatch(value)]
     if len(values) > 1 and all(LONG_NUMBER.fullmatch(value) for value in values):
         rounded = values
     if rounded:
-        yield Caution(
-            "rounded_ids",
-            f"items such as {shown(rounded[0])} look like long numbers that a spreadsheet rounded, so different items "
-            "may have become one; use the original file, or store the ids as text",
-        )
+        yield {"first": shown(rounded[0])}
 
 
-def _parts(table: Table, places: Mapping[str, Sequence[int]], varying: Sequence[int]) -> Iterator[Caution]:
+@Doubt(
+    "column {name} has several values on one item ({item}), whose annotations are compared with each other; if both "
+    "identify an item: {option}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+    guessed=(ITEM,),
+    lacks=(COUNT, QUESTION),
+)
+def item_parts(view: View) -> Iterator[Values]:
     """Columns of sentences, lines or texts have several values on one guessed item, each annotated several times."""
-    items, more = list(places[ITEM]), list[int]()
-    for position in (p for p in varying if plain_name(table.columns[p]) in PARTS):
+    table, items, more = view.table, list(view.places[ITEM]), list[int]()
+    for position, _ in _varying(view, "parts", ITEM):
+        if plain_name(table.columns[position]) in words("no_parts"):
+            continue
         parts = table.different([*items, *more, position])
-        if len(table.sample) >= AGAIN * parts and parts > table.different([*items, *more]):
+        if view.size >= AGAIN * parts and parts > table.different([*items, *more]):
             more.append(position)
     if more:
         names = [table.columns[p] for p in (*items, *more)]
-        yield Caution(
-            "item_parts",
-            f"column {shown(names[len(items)])} has several values on one item ({shown(names[0])}), "
-            f"whose annotations are compared with each other; if both identify an item: {opt.item(names)}",
-        )
+        yield {"name": shown(names[len(items)]), "item": shown(names[0]), "option": opt.item(names)}
 
 
-def _grouped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[int]) -> Iterator[Caution]:
+@Doubt(
+    "no item has a label twice, as if equal annotations were joined; {remedy}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+    lacks=(ANNOTATOR, COUNT),
+)
+def looks_grouped(view: View) -> Iterator[Values]:
     """No item has a label twice, as in a table that was grouped by item and label."""
-    rows = len(table.sample)
-    if table.different(places[ITEM]) == rows or table.different([*places[ITEM], *places[LABEL]]) < rows:
+    if view.different(ITEM) == view.size or view.different(ITEM, LABEL) < view.size:
         return
-    columns = columns_at(table, free).values()
-    sizes = [column.name for column in columns if column.is_whole and column.plain_name not in SHARE_NAMES]
-    remedy = (
-        f"if column {shown(sizes[0])} says how many annotations a row stands for, call it 'count'"
-        if len(sizes) == 1
-        else "if each row stands for several annotations, add a column 'count' with their number"
-    )
-    yield Caution("looks_grouped", f"no item has a label twice, as if equal annotations were joined; {remedy}")
+    whole = [column for column in view.columns(view.unchosen()) if column.is_whole]
+    sizes = [column.name for column in whole if column.plain_name not in words("shares")]
+    remedy = "if each row stands for several annotations, add a column 'count' with their number"
+    if len(sizes) == 1:
+        remedy = f"if column {shown(sizes[0])} says how many annotations a row stands for, call it 'count'"
+    yield {"remedy": remedy}
 
 
-WITHDRAWN = words(
-    "deleted isdeleted cancelled canceled wascancelled skipped isskipped rejected discarded isdiscarded withdrawn draft"
-)
-UNFINISHED = words("finished completed iscomplete complete")
-TRIALS = frozenset({"survey preview", "survey test", "preview", "spam", "incomplete"})
-STATES = words("status state annotationstatus")
-CONTROLS = words(
-    "gold isgold golden isgolden goldquestion goldenquestion goldlabel goldenlabel goldanswer goldenanswer istest "
-    "testquestion istestquestion control iscontrol controlquestion iscontrolquestion honeypot ishoneypot "
-    "attentioncheck isattentioncheck isgroundtruth istraining isqualification"
-)
-
-
-def caution_marked(table: Table, places: Mapping[str, Sequence[int]], chosen: Collection[str]) -> Iterator[Caution]:
-    """A caution for each column that marks some of the annotations, unless --where names the column."""
-    for column in _named(table, places, WITHDRAWN | STATES | CONTROLS, chosen):
-        marked = _marked(column)
-        lost = sum(column.values[value] for value in marked)
-        if not 0 < lost < len(column.cells):
-            continue
-        size = f"({lost:,} of the first {len(column.cells):,})"
-        remedy = f"to leave them out: {_without(column, marked)}"
-        name = shown(column.name)
-        if column.plain_name in CONTROLS:
-            marks = f"marks control questions, whose answers are known {size}: they were counted"
-            yield Caution("control_questions", f"column {name} {marks}; {remedy}")
-        else:
-            marks = f"says that annotations were withdrawn {size}, and they were counted"
-            yield Caution("withdrawn", f"column {name} {marks}; {remedy}")
-
-
-def caution_trials(table: Table, chosen: Collection[str]) -> Iterator[Caution]:
-    """A caution for answers to a survey that are unfinished or previews, unless --where names the column."""
-    for column in _named(table, {}, UNFINISHED | STATES, chosen):
-        marks = TRIALS if column.plain_name in STATES else OFF
-        marked = {value for value in column.values if value.casefold() in marks}
-        lost = sum(column.values[value] for value in marked)
-        if 0 < lost < len(column.cells):
-            yield Caution(
-                "unfinished",
-                f"column {shown(column.name)} says that answers are unfinished or previews ({lost:,} of the first "
-                f"{len(column.cells):,} rows), and they were counted; to leave them out: {_without(column, marked)}",
-            )
-
-
-def _named(
-    table: Table, places: Mapping[str, Sequence[int]], names: Collection[str], chosen: Collection[str]
-) -> Iterable[Column]:
-    """The free columns with one of these names that --where does not name."""
-    free = [p for p in table.free(places) if plain_name(table.columns[p]) in names and table.columns[p] not in chosen]
-    return columns_at(table, free).values() if free and table.sample else ()
-
-
-def _marked(column: Column) -> set[str]:
-    """The values that mark a row: words such as true, or all known answers where other rows have none."""
-    if column.plain_name in CONTROLS and not column.is_switch:
-        return set(column.values)
-    marks = WITHDRAWN if column.plain_name in STATES else ON
-    return {value for value in column.values if value.casefold() in marks}
-
-
-def _without(column: Column, marked: Collection[str]) -> str:
-    """The options that choose the other rows."""
-    others = {plain_text(value) for value in column.cells} - set(marked)
-    conditions = [Condition(column.name, value) for value in others]
-    if len(conditions) > 1:
-        conditions = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
-    return opt.where(conditions)
+# Broad tables: which columns are compared
 
 
 FEWEST_OTHERS = 2
-MIN_ROWS_TO_COMPARE_COLUMNS = 10
-FEWEST_APART = 7  # rows in which every other column differs from the majority
+MIN_ROWS_ABOVE_TOTALS = 3  # besides the sums
 NUMBERED = re.compile(r"(.*?)[ ._\-]?\d+")
 
 
-def caution_annotators(columns: Sequence[Column]) -> Iterator[Caution]:
-    """Cautions for columns that may not be annotators of their own, and a value that may stand for no answer."""
-    if len(columns) > FEWEST_OTHERS and len(columns[0].cells) >= MIN_ROWS_TO_COMPARE_COLUMNS:
-        yield from _consensus(columns)
-        yield from _copies(columns)
-        yield from _unassigned(columns)
+@Doubt(
+    "two header rows: some columns of the first have no name, and the second ({second}) holds nothing that occurs "
+    "below; join them into one row, such as {joined}",
+    of=(UNSORTED,),
+    rows=MIN_ROWS_ABOVE_TOTALS + 1,
+    refuses=DataError,
+)
+def two_headers(view: View) -> Iterator[Values]:
+    """A header of merged cells above another: columns without a name, and a first row unlike all below."""
+    tops = {plain_text(column.cells[0]) for column in view.ratings}
+    below = {plain_text(value) for column in view.ratings for value in column.cells[1:]}
+    places = {p for positions in view.places.values() for p in positions}
+    rest = [p for p in range(len(view.table.columns)) if p not in (*places, *view.compared)]
+    is_named_below = any(plain_text(column.cells[0]) for column in view.columns(rest))
+    if is_named_below and not tops & (below | {""}):
+        yield {"second": listed(sorted(tops), 4), "joined": shown(f"{view.ratings[0].name} {min(tops)}")}
 
 
-def _consensus(columns: Sequence[Column]) -> Iterator[Caution]:
-    """A caution for the one column that always has the label of most others, while each of these differs now and then.
-
-    With two others it has the label of both where they agree.
-    """
-    rows = [tuple(map(plain_text, row)) for row in rows_of(columns)]
-    apart = [sum(_is_apart(row, place) for row in rows) for place in range(len(columns))]
-    followers = [column for column, times in zip(columns, apart, strict=True) if not times]
-    if len(followers) == 1 and sorted(apart)[1] >= FEWEST_APART and _is_filled(followers[0], rows):
-        name = followers[0].name
-        yield Caution(
-            "looks_like_consensus",
-            f"column {shown(name)} has the label of most other annotators wherever they have one: "
-            f"if it was decided from theirs, leave it out: {opt.exclude_annotator(name)}",
+@Doubt("column {name} {looks}", of=(UNSORTED,), lacks=(ITEM, ANNOTATOR), refuses=ColumnError)
+def hidden_key(view: View) -> Iterator[Values]:
+    """A column with a different value in every row: it is the item (or the person) under an unusual name."""
+    key = ANNOTATOR if view.layout == TRANSPOSED else ITEM
+    for column in view.ratings:
+        if not column.is_id or column.is_elsewhere != column.is_people:
+            continue
+        looks = (
+            f"has a different value in each row, so it looks like the {key} and not like one {BROAD[view.layout]}; use "
+            f"{opt[key](column.name)}, or name the {BROAD[view.layout]} columns with {opt.label}"
         )
+        if key == ITEM and column.is_people:
+            options = f"{opt.format('transposed')} {opt.annotator(column.name)}"
+            looks = f"looks like people, one in each row; if the other columns are items: {options}"
+        yield {"name": shown(column.name), "looks": looks}
 
 
-def _is_apart(row: Sequence[str], place: int) -> bool:
-    """Whether a cell differs from the label that more than half of the others have."""
-    others = Counter(value for i, value in enumerate(row) if value and i != place)
-    if not row[place] or others.total() < FEWEST_OTHERS:
-        return False
-    label, size = others.most_common(1)[0]
-    return 2 * size > others.total() and label != row[place]
-
-
-def _is_filled(column: Column, rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a column has a label wherever two others have."""
-    return all(
-        plain_text(cell) or sum(map(bool, row)) < FEWEST_OTHERS for cell, row in zip(column.cells, rows, strict=True)
-    )
-
-
-def _copies(columns: Sequence[Column]) -> Iterator[Caution]:
-    """A caution for two columns that never differ while each of the others does."""
-    cells = {column.name: tuple(map(plain_text, column.cells)) for column in columns}
-    for (one, first), (two, second) in combinations(cells.items(), 2):
-        others = (labels for name, labels in cells.items() if name not in (one, two))
-        if first == second and all(_differing(first, labels) >= FEWEST_APART for labels in others):
-            yield Caution(
-                "looks_copied",
-                f"columns {shown(one)} and {shown(two)} hold the same label in every row: if one is a copy, leave it "
-                f"out: {opt.exclude_annotator(two)}",
-            )
-
-
-def _differing(first: Sequence[str], second: Sequence[str]) -> int:
-    return sum(bool(one and two and one != two) for one, two in zip(first, second, strict=True))
-
-
-def _unassigned(columns: Sequence[Column]) -> Iterator[Caution]:
-    """A caution for a value that every row holds equally often, as what stands for "not assigned" does."""
-    rows = [Counter(map(plain_text, row)) for row in rows_of(columns)]
-    values = [value for value in rows[0] if value and len({row[value] for row in rows}) == 1]
-    fixed = [value for value in values if rows[0][value] <= len(columns) - FEWEST_OTHERS]
-    if len(fixed) == 1 and len({value for row in rows for value in row}) > FEWEST_OTHERS:
-        value, times = fixed[0], rows[0][fixed[0]]
-        if all(value in column.values for column in columns):
-            yield Caution(
-                "looks_unassigned",
-                f"every row holds {shown(value)} exactly {'once' if times == 1 else f'{times} times'}, as if it stood "
-                f"for annotators who were not asked: if it does, use {opt.missing(value)}",
-            )
-
-
-def refuse_repeated_names(table: Table, positions: Sequence[int]) -> None:
-    """Refuse as many columns of one name, numbered, as there are others: sure, sure.1 … beside each annotator."""
-    groups: defaultdict[str, list[int]] = defaultdict(list)
-    for p in positions:
-        match = NUMBERED.fullmatch(table.columns[p])
-        groups[match[1] if match else table.columns[p]].append(p)
-    again = [group for group in groups.values() if len(group) > 1]
-    if len(again) != 1 or 2 * len(again[0]) != len(positions):
+@Doubt(
+    "the columns look like annotators times questions ({first} times {last}); name the columns of one question",
+    of=(UNSORTED,),
+    refuses=ColumnError,
+)
+def grid(view: View) -> Iterator[Values]:
+    """Names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, or the reverse."""
+    table, (pairs, first, last) = view.table, _grid(view)
+    if view.layout != WIDE or not pairs:
         return
-    others = [p for p in positions if p not in again[0]]
-    names = [table.columns[p] for p in again[0]]
-    is_renamed = f"{names[0]}.1" in names  # by pandas; two people may be called Jo and Jo 2
-    if all(named_like(name, SURELY_PEOPLE) for name in names) or not (is_renamed or len(names) > FEWEST_OTHERS):
-        return
-    options = (table.options(LABEL, group[:6]) for group in (others, again[0]))
-    raise ColumnError(
-        f"{table.name}: {listed(names, 4)} have one name, and there are as many other columns: these look like two "
-        f"answers of each annotator; name the columns of one: {' or '.join(options)}"
-    )
-
-
-def refuse_total(table: Table, columns: Sequence[Column]) -> None:
-    """Refuse counts of one class beside the number of all annotations."""
-    if len(columns) != FEWEST_OTHERS or not all(column.is_whole for column in columns):
-        return
-    part, whole = sorted(columns, key=lambda column: set(words_of(column.name)) <= FIGURES)
-    if set(words_of(whole.name)) <= FIGURES and all(one <= all_ for one, all_ in whole_rows((part, whole))):
-        raise ColumnError(
-            f"{table.name}: column {shown(whole.name)} counts all annotations, not a class; put the number of those "
-            f"other than {shown(part.name)} in its place ({whole.name} minus {part.name})"
-        )
-
-
-def refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
-    """Refuse two columns of one name, which would be one annotator (or class); engines also ignore case."""
-    seen: dict[str, str] = {}
-    for name in (table.columns[p] for p in positions):
-        if name.casefold() in seen:
-            raise ColumnError(
-                f"{table.name}: two columns are called {shown(seen[name.casefold()])} and {shown(name)}; "
-                f"each {what} needs a unique name (case is ignored)"
-            )
-        seen[name.casefold()] = name
-
-
-def refuse_grid(table: Table, positions: Sequence[int]) -> None:
-    """Refuse names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, or the reverse."""
-    pairs = {parts: p for p in positions if all(parts := _name_parts(table.columns[p]))}
-    sides = ({pair[i] for pair in pairs} for i in (0, 1))
-    first, last = (sorted(side, key=lambda word: (word not in ANSWER_WORDS, word)) for side in sides)
-    if len(first) < 2 or len(last) < 2 or set(pairs) != set(product(first, last)) or len(pairs) < len(positions):  # noqa: PLR2004
-        return
-    if all(named_like(word, PEOPLE_WORDS) for word in first) and all(word.isdecimal() for word in last):
+    people = words("named_people", "named_briefly")
+    if all(named_like(word, people) for word in first) and all(word.isdecimal() for word in last):
         return  # expert_1, expert_2, crowd_1 …: annotators of several kinds
     columns_of = {
         tuple(first): [pairs[one, last[0]] for one in first],
         tuple(last): [pairs[first[0], two] for two in last],
     }
-    sure = [side for side in columns_of if all(word.isdecimal() or is_person(word) for word in side)]
+    sure = [side for side in columns_of if all(word.isdecimal() or named_like(word, people) for word in side)]
     hints = [
         f"if {listed(side, 5)} are annotators: {table.options(LABEL, columns_of[side][:6])}"
         for side in sure or columns_of
     ]
-    raise ColumnError(
-        f"{table.name}: the columns look like annotators times questions ({listed(first, 5)} times {listed(last, 5)}); "
-        "name the columns of one question",
-        hints,
-    )
+    yield {"first": listed(first, 5), "last": listed(last, 5), "hints": hints}
+
+
+def _grid(view: View) -> tuple[dict[tuple[str, str], int], list[str], list[str]]:
+    """The columns by the two parts of their names, and both parts; nothing unless each is there with each."""
+    pairs: dict[tuple[str, str], int] = {}
+    for p in view.compared:
+        one, other = _name_parts(view.table.columns[p])
+        if one and other:
+            pairs[one, other] = p
+    sides = ({pair[i] for pair in pairs} for i in (0, 1))
+    first, last = (sorted(side, key=lambda word: (word not in words("named_answers"), word)) for side in sides)
+    is_full = set(pairs) == set(product(first, last)) and len(pairs) == len(view.compared)
+    return (pairs, first, last) if len(first) > 1 < len(last) and is_full else ({}, [], [])
 
 
 def _name_parts(name: str) -> tuple[str, str]:
@@ -559,33 +785,413 @@ def _name_parts(name: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", "")
 
 
-ROW_FIGURES = words(
-    "total totals sum sums mean average avg median mode majority agreement kappa alpha overall percent percentage count"
+@Doubt(
+    "{names} have one name, and there are as many other columns: these look like two answers of each annotator; name "
+    "the columns of one: {options}",
+    of=(WIDE,),
+    guessed=(LABEL,),
+    refuses=ColumnError,
 )
-BESIDE_FIGURES = words("grand all observed raw of the cohen cohens fleiss krippendorff krippendorffs scott pi s")
-MIN_ROWS_ABOVE_TOTALS = 3  # besides the sums
+def repeated_names(view: View) -> Iterator[Values]:
+    """As many columns of one name, numbered, as there are others: sure, sure.1 … beside each annotator."""
+    table = view.table
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for p in view.compared:
+        match = NUMBERED.fullmatch(table.columns[p])
+        groups[match[1] if match else table.columns[p]].append(p)
+    again = [group for group in groups.values() if len(group) > 1]
+    if len(again) != 1 or 2 * len(again[0]) != len(view.compared):
+        return
+    others = [p for p in view.compared if p not in again[0]]
+    names = [table.columns[p] for p in again[0]]
+    is_renamed = f"{names[0]}.1" in names  # by pandas; two people may be called Jo and Jo 2
+    are_people = all(named_like(name, words("named_people")) for name in names)
+    if not are_people and (is_renamed or len(names) > FEWEST_OTHERS):
+        options = (table.options(LABEL, group[:6]) for group in (others, again[0]))
+        yield {"names": listed(names, 4), "options": " or ".join(options)}
+
+
+@Doubt(
+    "the first line holds what the lines below hold ({names}), so it looks like data and not like a header; use "
+    "{no_header}, or name the columns with {label}",
+    of=BROAD,
+    guessed=(LABEL,),
+    lacks=(ITEM, ANNOTATOR),
+    refuses=ColumnError,
+)
+def data_as_names(view: View) -> Iterator[Values]:
+    """A header that holds labels like the lines below it."""
+    names = [view.table.columns[p] for p in view.compared]
+    values = set().union(*(column.values for column in view.ratings))
+    is_counting = any(names == [str(n) for n in range(start, start + len(names))] for start in (0, 1))
+    if view.table.is_text and len(names) > 1 and not is_counting and set(names) <= values:
+        yield {"names": listed(names, 5), "no_header": opt.no_header, "label": opt.label}
+
+
+@Doubt(
+    "two columns are called {one} and {two}; each {what} needs a unique name (case is ignored)",
+    of=BROAD,
+    rows=0,
+    refuses=ColumnError,
+)
+def same_names(view: View) -> Iterator[Values]:
+    """Two columns of one name would be one annotator (or class); engines also ignore case."""
+    seen: dict[str, str] = {}
+    for name in (view.table.columns[p] for p in view.compared):
+        if (first := seen.setdefault(name.casefold(), name)) is not name:
+            yield {"one": shown(first), "two": shown(name), "what": BROAD[view.layout]}
+
+
+@Doubt(
+    "column {name} counts all annotations, not a class; put the number of those other than {part} in its place "
+    "({difference})",
+    of=(COUNTS,),
+    refuses=ColumnError,
+)
+def class_and_total(view: View) -> Iterator[Values]:
+    """Counts of one class beside the number of all annotations."""
+    if len(view.compared) != FEWEST_OTHERS or not all(column.is_whole for column in view.ratings):
+        return
+    part, whole = sorted(view.ratings, key=lambda column: column.is_total)
+    if whole.is_total and all(one <= all_ for one, all_ in whole_rows((part, whole))):
+        yield {"name": shown(whole.name), "part": shown(part.name), "difference": f"{whole.name} minus {part.name}"}
+
+
+@Doubt(
+    "{items} in several rows with other labels, such as {first}; {remedy}",
+    of=(REPEATED,),
+    rows=2,
+    needs=(ITEM,),
+    refuses=DuplicateError,
+)
+def rows_of_one_item(view: View) -> Iterator[Values]:
+    """An annotator labelled an item twice, in rows that are perhaps different items."""
+    keys, given, twice = view.places[ITEM], defaultdict[str, dict[str, str]](dict), dict[str, str]()
+    for place, row in enumerate(view.table.sample):
+        item = " | ".join(plain_text(row[p]) for p in keys if p < len(row))
+        for column in view.ratings:
+            label = plain_text(column.cells[place])
+            if label and given[item].setdefault(column.name, label) != label:
+                twice[item] = item
+    if twice and "" not in twice:
+        remedy = apart_rows(view.table, keys)
+        again = f"if annotators labelled items again, choose with {opt.duplicates}"
+        items = count(len(twice), "item stands", "items stand")
+        yield {"items": items, "first": shown(next(iter(twice))), "remedy": f"{remedy}; {again}" if remedy else again}
+
+
+@Doubt(
+    "{items} in several rows, whose counts were added, such as {first}; if every row is an item: {option}",
+    of=(COUNTS,),
+    rows=2,
+    needs=(ITEM,),
+)
+def counts_added(view: View) -> Iterator[Values]:
+    """Rows of one item, which are perhaps different items."""
+    keys = view.places[ITEM]
+    rows = Counter(" | ".join(plain_text(row[p]) for p in keys if p < len(row)) for row in view.table.sample)
+    again = [item for item, times in rows.items() if times > 1 and item]
+    if again:
+        items = count(len(again), "item stands", "items stand")
+        yield {"items": items, "first": shown(again[0]), "option": opt.item(EACH_ROW)}
+
+
+# Broad tables: another layout
+
+
+MIN_ROWS_TO_SEE_SUMS = 5
+OPPOSED = 0.4  # of the most that columns can be opposed; ratings of one item are not
 MIN_ROWS_TO_SEE_HEADER = 6  # rows, the second header included
+FEWEST_CLASSES = 3
+MOST_STEPS = 20  # annotations per item whose percentages are recognised
 
 
-def summaries(table: Table, keys: Sequence[int], columns: Collection[Column], *, are_counts: bool) -> Iterator[Caution]:
-    """A caution for last rows named like a figure, or that add up all rows above; only where all rows were seen."""
-    if not 0 < len(table.sample) < SAMPLE_ROWS:
+@Doubt(
+    "the first line ({names}) looks like the lines below it, and was taken for the names of columns: if it is data, "
+    "use {no_header}",
+    of=(LONG, *BROAD),
+    rows=MIN_ROWS_TO_SEE_SUMS,
+)
+def header_is_data(view: View) -> Iterator[Values]:
+    """Cells of the header occur below, or are written in the same way."""
+    every = view.columns(range(len(view.table.columns))) if view.table.is_text else []
+    if is_data(every) and not is_numbered(view.table.columns):
+        yield {"names": listed(view.table.columns, 4), "no_header": opt.no_header}
+
+
+@Doubt(
+    "the first line ({first}) holds nothing that occurs below: if it is a header, leave out {option}",
+    of=BROAD,
+    rows=MIN_ROWS_TO_SEE_SUMS,
+    guessed=(LABEL,),
+)
+def looks_like_header(view: View) -> Iterator[Values]:
+    """With --no-header, no cell of the first line occurs again: it may be a header after all."""
+    rows = ([plain_text(value) for value in row] for row in rows_of(view.ratings))
+    first = next((row for row in rows if all(row)), [""])  # below a title
+    again = Counter(value for column in view.ratings for value in column.values.elements())
+    if is_numbered(view.table.columns) and all(again[value] == 1 for value in first):
+        yield {"first": listed(first, 4), "option": opt.no_header}
+
+
+@Doubt(
+    "{reason}: if columns are classes and cells are counts, use {option}",
+    of=(WIDE,),
+    rows=MIN_ROWS_TO_SEE_SUMS,
+)
+def looks_like_counts(view: View) -> Iterator[Values]:
+    """Whole numbers with the same sum in every row, or some high where others are low, unlike ratings of one item."""
+    whole = [
+        replace(column, cells=tuple(plain_text(value) or "0" for value in column.cells)) for column in view.ratings
+    ]
+    if len(whole) < 2 or not all(column.is_whole for column in whole):  # noqa: PLR2004
+        return
+    rows = whole_rows(whole)
+    sums = {sum(row) for row in rows}
+    means = [sum(cells) / len(rows) for cells in zip(*rows, strict=True)]
+    apart = [[value - mean for value, mean in zip(row, means, strict=True)] for row in rows]
+    squares = sum(value**2 for row in apart for value in row)
+    opposed = squares - sum(sum(row) ** 2 for row in apart)  # as much as the squares where every sum is the same
+    has_counts = any(0 in row for row in rows) and any(max(row) > 1 for row in rows)
+    if len(sums) == 1 and len(set(rows)) > 1 and all(column.is_whole for column in view.ratings):
+        yield {"reason": f"every row adds up to {sums.pop()}", "option": opt.format("counts")}
+    elif has_counts and opposed > OPPOSED * squares:
+        yield {"reason": "where one column is high, the others are low", "option": opt.format("counts")}
+
+
+@Doubt(
+    "{reason}: if each row is an annotator and each column an item, use {options}",
+    of=(WIDE,),
+    guessed=(LABEL,),
+)
+def looks_transposed(view: View) -> Iterator[Values]:
+    """Columns named like items, or people in rows: perhaps rows are annotators."""
+    keys = view.places.get(ITEM, ())
+    names = [view.table.columns[p] for p in view.compared]
+    has_people = any(column.is_people for column in view.columns(keys))
+    if has_people or (len(names) > 1 and all(map(is_item, names))):
+        annotator = f" {opt.annotator(view.table.columns[keys[0]])}" if keys else ""
+        reason = "people in rows" if has_people else f"columns named like items ({listed(names, 3)})"
+        yield {"reason": reason, "options": opt.format("transposed") + annotator}
+
+
+@Doubt(
+    "the first row of {table} ({first}) holds nothing that occurs below, and was counted as an {counted}: if it is a "
+    "second header, delete it",
+    of=(WIDE, TRANSPOSED),
+    rows=MIN_ROWS_TO_SEE_HEADER,
+)
+def header_again(view: View) -> Iterator[Values]:
+    """No cell of the first row occurs again while all other values do: names of people, or units."""
+    first = [plain_text(column.cells[0]) for column in view.ratings]
+    again = Counter(value for column in view.ratings for value in column.values.elements())
+    if len(first) > 1 and all(first) and all((size == 1) == (value in first) for value, size in again.items()):
+        counted = "annotator" if view.layout == TRANSPOSED else "item"
+        yield {"table": view.table.name, "first": listed(first, 4), "counted": counted}
+
+
+@Doubt(
+    "{people} each have a 1 in one of {classes}, so they are annotators with a column for each class; give each one "
+    "column with the class (in pandas: frame[columns].idxmax(axis=1)), and use {option}",
+    of=(COUNTS, WIDE),
+    rows=MIN_ROWS_TO_SEE_HEADER,
+    refuses=ColumnError,
+)
+def classes_of_each(view: View) -> Iterator[Values]:
+    """Names such as ann1_yes, ann1_no, ann2_yes, ann2_no over 0 and 1, with at most one 1 for each annotator."""
+    pairs, first, last = _grid(view)
+    if not pairs or not all(column.is_whole for column in view.ratings):
+        return
+    for people, classes, of_each in (
+        (first, last, [[pairs[who, label] for label in last] for who in first]),
+        (last, first, [[pairs[label, who] for label in first] for who in last]),
+    ):
+        chosen = [sum(row) for own in of_each for row in whole_rows(view.columns(own))]
+        if max(chosen) == 1 and 2 * sum(chosen) > len(chosen):
+            yield {"people": listed(people, 4), "classes": listed(classes, 4), "option": opt.format("wide")}
+
+
+@Doubt(
+    "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are ratings, "
+    "use {option}",
+    of=(COUNTS,),
+    rows=MIN_ROWS_TO_SEE_SUMS,
+)
+def looks_like_labels(view: View) -> Iterator[Values]:
+    """Whole numbers, none 0, that are probably ratings."""
+    are_whole = len(view.compared) >= FEWEST_CLASSES and all(column.is_whole for column in view.ratings)
+    if are_whole and not any(0 in row for row in whole_rows(view.ratings)):
+        yield {"option": opt.format("wide")}
+
+
+@Doubt(
+    "every row adds up to 100, as percentages of {n} annotations do: if they are, multiply them by {n} and divide by "
+    "100 to get counts",
+    of=(COUNTS,),
+    rows=MIN_ROWS_TO_SEE_SUMS,
+)
+def looks_like_shares(view: View) -> Iterator[Values]:
+    """Percentages, in the steps of few annotations."""
+    if not all(column.is_whole for column in view.ratings):
+        return
+    rows = whole_rows(view.ratings)
+    numbers = {number for row in rows for number in row}
+    steps = (n for n in range(2, MOST_STEPS + 1) if numbers <= {round(100 * k / n) for k in range(n + 1)})
+    size = next(steps, None)
+    if size is not None and all(abs(sum(row) - 100) <= 1 for row in rows):
+        yield {"n": size}
+
+
+# Broad tables: rows and columns computed from the others
+
+
+MIN_ROWS_TO_COMPARE_COLUMNS = 10
+MIN_ROWS_TO_SEE_REFERENCE, MOST_PEOPLE = 100, 20
+SURE, UNSURE = 0.95, 0.75  # squares of the probabilities of knowing the truth
+FEWEST_APART = 5  # rows in which a column would differ from most others, if it did so as often as these
+HARDLY = 0.05  # of them
+LUCKY = 0.03  # tables in which somebody hardly differs by chance
+
+
+@Doubt(
+    "{what} {name} has the label of most other annotators wherever they have one: if it was decided from theirs, leave "
+    "it out: {option}",
+    of=(WIDE, LONG),
+    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
+)
+def looks_like_consensus(view: View) -> Iterator[Values]:
+    """One differs from most others hardly ever, although as often as the others do it would have many times.
+
+    It may be empty where they tie, or anywhere else.
+    """
+    seen, apart = Counter[str](), Counter[str]()
+    for given in view.answers:
+        sizes = Counter(given.values())
+        decided = {label: _majority(sizes, label) for label in sizes}
+        for who, label in given.items():
+            seen[who] += decided[label] != ""
+            apart[who] += decided[label] not in ("", label)
+    followers = []
+    for who in seen if len(seen) > FEWEST_OTHERS else ():
+        usual = (apart.total() - apart[who]) / max(1, seen.total() - seen[who])
+        is_often = usual * seen[who] >= log(len(seen) / LUCKY)  # of many, one never differs
+        if is_often and apart[who] <= HARDLY * usual * seen[who]:
+            followers.append(who)
+    what = "column" if view.layout == WIDE else "annotator"
+    for who in followers if 2 * len(followers) < len(seen) else ():
+        yield {"what": what, "name": shown(who), "option": opt.exclude_annotator(who)}
+
+
+def _majority(sizes: Counter[str], own: str) -> str:
+    """The label of most others of one who gave ``own``, if they are several; nothing without one.
+
+    >>> _majority(Counter({"a": 3, "b": 1}), "a"), _majority(Counter({"a": 1, "b": 1}), "b")
+    ('a', '')
+    """
+    others = {label: size - (label == own) for label, size in sizes.items()}
+    label = max(others, key=lambda label: others[label])
+    return label if others[label] >= FEWEST_OTHERS and 2 * others[label] > sizes.total() - 1 else ""
+
+
+@Doubt(
+    "{what} {name} agrees with each annotator far more than they do with each other, as a reference or a model would: "
+    "if it is no annotator, leave it out: {option}",
+    of=(WIDE, LONG),
+    rows=MIN_ROWS_TO_SEE_REFERENCE,
+)
+def looks_like_reference(view: View) -> Iterator[Values]:
+    """One who, if each knows the truth now and then and guesses otherwise, knows it always, unlike the others.
+
+    Of three who know it with probabilities p, q and r, agreement beyond chance is pq, pr and qr.
+    """
+    both, same, pooled = Counter[frozenset[str]](), Counter[frozenset[str]](), Counter[str]()
+    people: set[str] = set()
+    for given in view.answers:
+        pooled.update(given.values())
+        people |= given.keys()
+        if len(people) > MOST_PEOPLE:
+            return
+        for (one, label), (other, its) in combinations(given.items(), 2):
+            pair = frozenset((one, other))
+            both[pair] += 1
+            same[pair] += label == its
+    chance = sum((size / pooled.total()) ** 2 for size in pooled.values())
+    pairs = [frozenset(pair) for pair in combinations(people, 2)]
+    if len(people) <= FEWEST_OTHERS or any(both[pair] < MIN_ROWS_TO_SEE_REFERENCE for pair in pairs) or chance == 1:
+        return
+    beyond = {pair: same[pair] / both[pair] - chance for pair in pairs}
+    if min(beyond.values()) <= 0:
+        return
+    knows: dict[str, float] = {}
+    for who in people:
+        others = [
+            (beyond[frozenset((who, a))] * beyond[frozenset((who, b))] / beyond[frozenset((a, b))] / (1 - chance))
+            for a, b in combinations(people - {who}, 2)
+        ]
+        knows[who] = sorted(others)[len(others) // 2]
+    *rest, best = sorted(people, key=lambda who: knows[who])
+    if knows[best] >= SURE and knows[rest[-1]] < UNSURE and not is_person(best):
+        what = "column" if view.layout == WIDE else "annotator"
+        yield {"what": what, "name": shown(best), "option": opt.exclude_annotator(best)}
+
+
+@Doubt(
+    "columns {one} and {two} hold the same label in every row: if one is a copy, leave it out: {option}",
+    of=(WIDE,),
+    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
+)
+def looks_copied(view: View) -> Iterator[Values]:
+    """Two columns never differ while each of the others does."""
+    cells = {column.name: tuple(map(plain_text, column.cells)) for column in view.ratings}
+    for (one, first), (two, second) in combinations(cells.items(), 2) if len(cells) > FEWEST_OTHERS else ():
+        others = [labels for name, labels in cells.items() if name not in (one, two)]
+        apart = (sum(bool(a and b and a != b) for a, b in zip(first, labels, strict=True)) for labels in others)
+        if first == second and all(rows >= FEWEST_APART for rows in apart):
+            yield {"one": shown(one), "two": shown(two), "option": opt.exclude_annotator(two)}
+
+
+@Doubt(
+    "every row holds {value} exactly {times}, as if it stood for annotators who were not asked: if it does, use "
+    "{option}",
+    of=(WIDE,),
+    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
+)
+def looks_unassigned(view: View) -> Iterator[Values]:
+    """A value that every row holds equally often, as what stands for "not assigned" does."""
+    rows = [Counter(map(plain_text, row)) for row in rows_of(view.ratings)]
+    values = [value for value in rows[0] if value and len({row[value] for row in rows}) == 1]
+    fixed = [value for value in values if rows[0][value] <= len(view.compared) - FEWEST_OTHERS]
+    is_one_of_several = len(fixed) == 1 and len({value for row in rows for value in row}) > FEWEST_OTHERS
+    if len(view.compared) > FEWEST_OTHERS and is_one_of_several:
+        value, times = fixed[0], rows[0][fixed[0]]
+        if all(value in column.values for column in view.ratings):
+            said = "once" if times == 1 else f"{times} times"
+            yield {"value": shown(value), "times": said, "option": opt.missing(value)}
+
+
+@Doubt(
+    "the last rows ({rows}) look like figures computed from the rows above, and were counted as items; if they are, "
+    "delete them from the table{or_use}",
+    of=(WIDE, COUNTS),
+)
+def summary_rows(view: View) -> Iterator[Values]:
+    """Last rows named like a figure, or that add up all rows above; only where all rows were seen."""
+    table, keys = view.table, view.places.get(ITEM, ())
+    if not (table.is_whole or table.is_spread):
         return
     names = [" ".join(plain_text(row[p]) for p in keys if p < len(row)) for row in table.sample]
     named = [name for name in names if name] or [f"row {len(names)}"]
     figures: list[str] = []
     while len(named) > 1 and _is_figure(named[-1]):
         figures.insert(0, named.pop())
-    if not figures and are_counts and _adds_up(columns):
-        figures = named[-1:]
+    if not figures and table.is_whole and view.layout == COUNTS and all(column.is_whole for column in view.ratings):
+        *rows, last = whole_rows(view.ratings)
+        if len(rows) >= MIN_ROWS_ABOVE_TOTALS and any(last) and tuple(map(sum, zip(*rows, strict=True))) == last:
+            figures = named[-1:]
     if figures:
         conditions = [Condition(table.columns[p], name, is_equal=False) for p in keys for name in figures]
-        options = opt.where(conditions) if len(keys) == 1 else ""
-        yield Caution(
-            "summary_rows",
-            f"the last rows ({listed(figures, 4)}) look like figures computed from the rows above, and were counted as "
-            f"items; if they are, delete them from the table{options and ', or use '}{options}",
-        )
+        options = f", or use {opt.where(conditions)}" if len(keys) == 1 else ""
+        yield {"rows": listed(figures, 4), "or_use": options}
 
 
 def _is_figure(name: str) -> bool:
@@ -595,39 +1201,67 @@ def _is_figure(name: str) -> bool:
     (True, True, False, False)
     """
     parts = set(words_of(name))
-    return bool(parts & ROW_FIGURES) and parts <= ROW_FIGURES | BESIDE_FIGURES
+    return bool(parts & words("row_figures")) and parts <= words("row_figures", "beside_row_figures")
 
 
-def _adds_up(columns: Collection[Column]) -> bool:
-    """Whether the last row is the sum of the others in every column."""
-    if not all(column.is_whole for column in columns):
-        return False
-    *rows, last = whole_rows(columns)
-    return len(rows) >= MIN_ROWS_ABOVE_TOTALS and any(last) and tuple(map(sum, zip(*rows, strict=True))) == last
+# What distinguishes annotations of one item by one annotator
 
 
-def refuse_second_header(table: Table, columns: Collection[Column], nameless: Collection[Column]) -> None:
-    """Refuse a header of merged cells above another: columns without a name, and a first row unlike all below."""
-    tops = {plain_text(column.cells[0]) for column in columns if column.cells}
-    below = {plain_text(value) for column in columns for value in column.cells[1:]}
-    is_named_below = any(column.cells and plain_text(column.cells[0]) for column in nameless)
-    if is_named_below and len(table.sample) > MIN_ROWS_ABOVE_TOTALS and not tops & (below | {""}):
-        raise DataError(
-            f"{table.name}: two header rows: some columns of the first have no name, and the second "
-            f"({listed(sorted(tops), 4)}) holds nothing that occurs below; join them into one row, such as "
-            f"{shown(f'{next(iter(columns)).name} {min(tops)}')}"
-        )
+def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
+    """What distinguishes an annotator's annotations of one item, if the first rows show such repeats."""
+    keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
+    if ANNOTATOR not in places or table.different(keys) == len(table.sample):
+        return ""
+    people = [p for p in table.free(places) if plain_name(table.columns[p]) in words(ANNOTATOR)]
+    for person in people:
+        if table.different([*places[ITEM], person]) == len(table.sample) > table.different([person]):
+            name = table.columns[person]
+            use = f"use {opt.annotator(name)} if it names the annotators"
+            return f"column {shown(name)} distinguishes these annotations: {use}"
+    telling = _telling(table, places)
+    if not telling:
+        return _ids_anew(table)
+    items = table.options(ITEM, telling)
+    last = telling[-1]
+    name, first = table.columns[last], next(row[last] for row in table.sample if len(row) > last)
+    return (
+        f"column {shown(name)} distinguishes these annotations: use {items} if it is part of the item, or "
+        f"{opt.where(f'{name}={first}')} for one of its values; if annotators labelled an item again, choose with "
+        f"{opt.duplicates}"
+    )
 
 
-def caution_second_header(table: Table, columns: Sequence[Column]) -> Iterator[Caution]:
-    """A caution if no cell of the first row occurs again while all other values do: names of people, or units."""
-    if len(columns) <= 1 or len(columns[0].cells) < MIN_ROWS_TO_SEE_HEADER:
-        return
-    first = [plain_text(column.cells[0]) for column in columns]
-    again = Counter(value for column in columns for value in column.values.elements())
-    if all(first) and all((size == 1) == (value in first) for value, size in again.items()):
-        yield Caution(
-            "header_again",
-            f"the first row of {table.name} ({listed(first, 4)}) holds nothing that occurs below, and was counted as "
-            "an item: if it is a second header, delete it",
-        )
+def apart_rows(table: Table, keys: Sequence[int]) -> str:
+    """What distinguishes rows of a wide table that have the same item."""
+    rows = len(table.sample)
+    if not keys or table.different(keys) == rows:
+        return ""
+    more = [p for p in table.free({ITEM: keys}) if table.different([*keys, p]) == rows]
+    named = [p for p in more if plain_name(table.columns[p]) in words(ITEM)] or more
+    if named and table.files == 1:
+        options = table.options(ITEM, (*keys, named[0]))
+        return f"column {shown(table.columns[named[0]])} distinguishes the rows of an item: use {options}"
+    return _ids_anew(table) or f"if every row is an item: {opt.item(EACH_ROW)}"
+
+
+def _ids_anew(table: Table) -> str:
+    if table.files == 1:
+        return ""
+    return (
+        "if items are numbered anew in each file, put the name of the file in front of each number; if annotators "
+        f"labelled an item again, choose with {opt.duplicates('first')} or {opt.duplicates('last')}"
+    )
+
+
+def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
+    """The columns that would make annotations unique: another item column, or more beside the present ones."""
+    free, rows = table.free(places), len(table.sample)
+    for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:
+        if rows == table.different([*items, *places[ANNOTATOR]]) > table.different(items):
+            return items
+    keys = list(places[ITEM])
+    for p in free[:MOST_TRIED]:  # several more, each of which tells some annotations apart
+        if table.different([*keys, *places[ANNOTATOR]]) < table.different([*keys, p, *places[ANNOTATOR]]):
+            keys.append(p)
+    are_unique = rows == table.different([*keys, *places[ANNOTATOR]]) > table.different(keys)
+    return keys if are_unique else []

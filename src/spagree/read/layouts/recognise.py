@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
-from spagree.errors import ColumnError, count
-from spagree.late import nw
-from spagree.messages import opt
+from spagree.errors import ColumnError
+from spagree.messages import Warning, marked, opt
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, nw
 from spagree.read.columns import (
-    COMMON_NAMES,
-    OTHER_PEOPLE,
-    Column,
     Roles,
+    Sampled,
     columns_at,
-    is_list,
-    is_object,
+    is_data,
+    is_item,
+    is_numbered,
+    is_person,
+    may_be_labels,
+    named_like,
     plain_name,
     plain_text,
     rows_of,
     sort_out,
     whole_rows,
+    without_flags,
     without_sums,
-    words,
     words_of,
 )
-from spagree.read.request import Request
-from spagree.read.table import Table, listed, shown
-from spagree.understood import Caution
+from spagree.read.layouts import doubts, lists
+from spagree.read.request import EACH_ROW, Request
+from spagree.read.table import Layout, Table, listed, shown
+from spagree.read.words import ranked, words
 
-FORM_COLUMNS = columns.words("timestamp respondentid collectorid responseid")
-MICROSOFT_FORMS = columns.words("id starttime completiontime")
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2
 MOST_LABELS = 1 / 3  # distinct labels per cell: more mean measurements
 OFTEN_SHARED = 0.5
@@ -48,7 +48,7 @@ class Recognised:
     request: Request
     guessed: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +58,34 @@ class _Sight:
     table: Table
     request: Request
     roles: Mapping[str, int]
-    sampled: Mapping[int, Column]
+    sampled: Mapping[int, Sampled]
 
     @property
     def respondents(self) -> int | None:
-        """The column of Microsoft Forms that numbers the respondents, who may all be called anonymous."""
+        """The column by which a form numbers its respondents, who may all be called anonymous."""
         names = {column.plain_name: position for position, column in self.sampled.items()}
-        return names["id"] if names.keys() >= MICROSOFT_FORMS and self.request.item is None else None
+        is_form = any(names.keys() >= set(form) for form in ranked("numbered_forms"))
+        return names["id"] if is_form and self.request.item is None else None
 
-    def others(self, *roles: str) -> dict[int, Column]:
+    def others(self, *roles: str) -> dict[int, Sampled]:
         """The columns without these roles."""
         taken = {self.roles.get(role) for role in roles}
         return {p: column for p, column in self.sampled.items() if p not in taken}
 
     def key(self, taken: Collection[int]) -> int | None:
         """The item column, or else the first with a different value in each row."""
+        if self.request.each_row:
+            return None
         ids = (p for p, column in self.sampled.items() if column.is_id and column.name and p not in taken)
         return self.roles.get(ITEM, next(ids, None))
 
-    def answer(self, format: str, rule: str, key: str, position: int | None, labels: Sequence[int] = ()) -> Recognised:
+    def answer(
+        self, format: str, rule: str, key: str, position: int | None, labels: Sequence[int] = ()
+    ) -> Recognised | None:
         """What was recognised, with the columns as the user would have named them."""
         names = self.table.columns
+        if len({names[p].casefold() for p in labels}) < len(labels):
+            return None
         is_guess = not self.request.names(key)
         guessed: dict[str, Any] = {key: names[position]} if position is not None and is_guess else {}
         labelled: dict[str, Any] = {LABEL: [names[p] for p in labels]} if labels else {}
@@ -87,8 +94,8 @@ class _Sight:
         message = (
             f"columns ignored: {listed(aside, limit=8)}. If they belong to the table, name all columns with {opt.label}"
         )
-        cautions = (Caution("columns_aside", message),) if aside else ()
-        return Recognised(format, replace(self.request, **guessed, **labelled), frozenset(guessed), rules, cautions)
+        warnings = (Warning("columns_aside", message),) if aside else ()
+        return Recognised(format, replace(self.request, **guessed, **labelled), frozenset(guessed), rules, warnings)
 
 
 def recognised(table: Table, request: Request) -> Recognised | None:
@@ -98,6 +105,8 @@ def recognised(table: Table, request: Request) -> Recognised | None:
     roles = request.roles(table, (ITEM, ANNOTATOR, LABEL)).positions
     has_annotations = ITEM in roles and LABEL in roles
     if has_annotations and (ANNOTATOR in roles or not any(map(is_person, table.columns))):
+        return None
+    if request.header and _is_headless(table):
         return None
     text = None if request.text is None else columns.find(table.columns, request.text, opt.text)
     link = columns.link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
@@ -112,23 +121,25 @@ def recognised(table: Table, request: Request) -> Recognised | None:
 
 def _one_hot(sight: _Sight) -> Recognised | None:
     """Item, annotator, and columns of 0 and 1 of which exactly one is on in every row."""
-    classes = [column for column in sight.others(ITEM, ANNOTATOR).values() if column.is_switch]
+    switches = {p: column for p, column in sight.others(ITEM, ANNOTATOR).items() if column.is_switch}
+    classes = list(columns.without_flags(switches).values())
     if ITEM not in sight.roles or ANNOTATOR not in sight.roles or len(classes) < FEWEST_PEOPLE:
         return None
     rows = [[str(cell).casefold().removesuffix(".0") for cell in row] for row in columns.rows_of(classes)]
-    if len(rows) < FEWEST_ROWS or any(sum(cell in columns.ON for cell in row) != 1 for row in rows):
+    if len(rows) < FEWEST_ROWS or any(sum(cell in words("on") for cell in row) != 1 for row in rows):
         return None
     guessed = () if sight.request.item else (ITEM,)
-    refuse_few_items(sight.table, {role: [p] for role, p in sight.roles.items()}, guessed, None)
+    doubts.refuse(doubts.View(sight.table, "one-hot", {role: [p] for role, p in sight.roles.items()}, guessed=guessed))
     return sight.answer("one-hot", "one annotation per row, one column of 0 and 1 per class", ITEM, sight.roles[ITEM])
 
 
 def _wide(sight: _Sight) -> Recognised | None:
     """Columns called annotator 1, rater_2, coderB …, which share their labels with each other and with no others."""
-    people = {p: column for p, column in sight.sampled.items() if is_person(column.name) and column.values}
-    if len(people) < FEWEST_PEOPLE or any(len(column.cells) < FEWEST_ROWS for column in people.values()):
+    people = {p: column for p, column in sight.sampled.items() if is_person(column.name)}
+    filled = {p: column for p, column in people.items() if column.values}  # the others may begin later
+    if len(filled) < FEWEST_PEOPLE or any(len(column.cells) < FEWEST_ROWS for column in people.values()):
         return None
-    kinds = columns.sort_out(people)
+    kinds = columns.sort_out(filled)
     if kinds.aside or len(kinds.groups) != 1:
         return None
     key = sight.key(people)
@@ -136,20 +147,15 @@ def _wide(sight: _Sight) -> Recognised | None:
     beside = {p: column for p, column in others.items() if column.values and not column.is_derived}
     if similar := [p for p, column in beside.items() if column.shared(people.values()) >= OFTEN_SHARED]:
         raise consensus_beside(sight.table, key, similar, tuple(people))
-    if _are_ratings(beside):
+    groups = [[beside[p] for p in group] for group in columns.sort_out(beside).groups]
+    if any(len(group) > 1 and _are_labels(group) for group in groups):  # columns of labels
         if LABEL in sight.roles:
             raise consensus_beside(sight.table, key, [sight.roles[LABEL]], tuple(people))
         return None
     return sight.answer("wide", "one row per item, one column per annotator", ITEM, key, tuple(people))
 
 
-def _are_ratings(sampled: Mapping[int, Column]) -> bool:
-    """Whether several columns share a few values, as columns of labels do."""
-    groups = columns.sort_out(sampled).groups
-    return any(len(group) > 1 and _are_labels([sampled[p] for p in group]) for group in groups)
-
-
-def _are_labels(sampled: Collection[Column]) -> bool:
+def _are_labels(sampled: Collection[Sampled]) -> bool:
     """Whether a few values repeat, and are not numbers beyond any scale."""
     different = set().union(*(column.values for column in sampled))
     cells = sum(sum(column.values.values()) for column in sampled)
@@ -161,9 +167,12 @@ def _transposed(sight: _Sight) -> Recognised | None:
     if ITEM in sight.roles and sight.respondents is None:
         return None
     person = sight.roles.get(ANNOTATOR) if sight.request.annotator else None
-    person = _person(sight) if person is None else person
-    person = sight.respondents if person is None else person
-    forms = [column for column in sight.sampled.values() if column.plain_name in FORM_COLUMNS]
+    if person is None:
+        usual = [name for names in ranked("people") for name in names]
+        people = [c for c in sight.sampled.values() if c.is_people and c.is_unique and len(c.cells) >= FEWEST_PEOPLE]
+        people.sort(key=lambda column: [*usual, column.plain_name].index(column.plain_name))
+        person = people[0].position if people else sight.respondents
+    forms = [column for column in sight.sampled.values() if column.plain_name in words("surely_forms")]
     kinds = columns.sort_out({p: column for p, column in sight.sampled.items() if p != person}, is_form=True)
     rated = [sight.sampled[p] for p in kinds.rated]
     if len(kinds.groups) != 1 or len(rated) < FEWEST_ITEMS or not _are_labels(rated):
@@ -171,19 +180,11 @@ def _transposed(sight: _Sight) -> Recognised | None:
     if any(column.shared(rated) < OFTEN_SHARED for column in rated):
         return None
     names = [column.name for column in rated]
-    sure = person is not None and sight.sampled[person].plain_name not in columns.OTHER_PEOPLE
+    sure = person is not None and sight.sampled[person].plain_name not in words("other_people")
     if any(map(is_person, names)) or not (sure or forms or (person is not None and all(map(is_item, names)))):
         return None
     nobody = "" if person is not None else "; no column names annotators, so every row is one"
     return sight.answer("transposed", f"one row per annotator, one column per item{nobody}", ANNOTATOR, person)
-
-
-def _person(sight: _Sight) -> int | None:
-    """The column that names a different person in each row."""
-    usual = [name for names in columns.PEOPLE for name in names.split()]
-    people = [c for c in sight.sampled.values() if c.is_people and c.is_unique and len(c.cells) >= FEWEST_PEOPLE]
-    people.sort(key=lambda column: [*usual, column.plain_name].index(column.plain_name))
-    return people[0].position if people else None
 
 
 def _counts(sight: _Sight) -> Recognised | None:
@@ -206,51 +207,10 @@ def _counts(sight: _Sight) -> Recognised | None:
     return sight.answer("counts", rule, ITEM, sight.key(classes), tuple(classes))
 
 
-ITEM_WORDS = words(
-    "q question item image img picture photo doc document text sentence sample task unit video clip case tweet "
-    "comment post passage example instance snippet story dialogue pair response"
-)
-PEOPLE_WORDS = words(
-    "annotator ann anno rater coder judge worker labeler labeller expert reviewer annot grader evaluator r a"
-)
-SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # r and a may also stand for response and answer
-ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
-FEW_ITEMS, FEW_ROWS = 20, 20
-FEWEST_SHARES, ROUNDING = 5, 0.011
 PANDAS = "pandas frame"
-MOST_TRIED = 8  # columns that may be the item or the annotator
-SURELY_ITEMS = words("item itemid")
-USUAL_ITEMS, USUAL_PEOPLE = (words(" ".join(COMMON_NAMES[role])) for role in (ITEM, ANNOTATOR))
-
-
-def named_like(name: str, words: Collection[str]) -> bool:
-    """Whether a name is one of the words, alone or with a number.
-
-    >>> named_like("Image 12", ITEM_WORDS), named_like("imagery", ITEM_WORDS), named_like("rater_a", PEOPLE_WORDS)
-    (True, False, True)
-    """
-    parts = words_of(name)
-    rest = [word for word in parts if word not in words]
-    return 0 < len(parts) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
-
-
-def is_person(name: str) -> bool:
-    """Whether a column is named like an annotator.
-
-    >>> is_person("Annotator 1"), is_person("rater_b_label"), is_person("coder2"), is_person("ann1_tone")
-    (True, True, True, False)
-    """
-    rest = [word for word in words_of(name) if word not in ANSWER_WORDS]
-    return len(rest) > 1 and named_like(" ".join(rest), SURELY_PEOPLE)
-
-
-def is_item(name: str) -> bool:
-    """Whether a column is named like an item: image_3, or a question.
-
-    >>> is_item("Image 3"), is_item("Is this rude?"), is_item("Rate [Image 3]"), is_item("Maria")
-    (True, True, True, False)
-    """
-    return named_like(name, ITEM_WORDS) or name.rstrip().endswith(("?", "]"))
+MANY_ROWS = 5  # per column: few items would be labelled by very many annotators
+MOST_NESTED = 3  # columns that are shown
+MOST_TRIED, MIN_ROWS_OF_LIST = 8, 20  # columns that may be the item or the annotator
 
 
 def consensus_beside(table: Table, item: int | None, others: Sequence[int], people: Sequence[int]) -> ColumnError:
@@ -265,43 +225,63 @@ def consensus_beside(table: Table, item: int | None, others: Sequence[int], peop
     )
 
 
-def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> ColumnError:
-    """The error if nothing fits: lists the columns, and names the command that probably works."""
+def _is_headless(table: Table) -> bool:
+    """Whether the first line of a file looks like those below it, although it was taken for names."""
+    return table.is_text and is_data(columns_at(table, range(len(table.columns))).values())
+
+
+class UndecidedError(ColumnError):
+    """No layout fits; ``ways`` say how the table may be read, and ``others`` what else may help."""
+
+    def __init__(self, says: str, ways: Sequence[str], others: Sequence[str]) -> None:
+        super().__init__(says, [*ways, *others])
+        self.says, self.ways, self.others = says, ways, others
+
+
+def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles, request: Request) -> UndecidedError:
+    """The error if nothing fits: lists the columns, and names the commands that probably work."""
     options = " and ".join(opt[role] for role in lacking)
-    hints = _layouts(table, roles) if LABEL in lacking or len(table.columns) > len(lacking) + 1 else []
-    hints.append(f"name the column of the {' and of the '.join(lacking)} with {options}")
-    hints += _header_hints(table)
+    is_headless = _is_headless(table)
+    ways, others = [], [f"name the column of the {' and of the '.join(lacking)} with {options}"]
+    if request.header and is_headless:
+        ways = [f"{way} {opt.no_header}" for way in _layouts(headless(table), Roles({}, frozenset()))]
+        others.insert(0, f"the first line looks like data and not like names: {opt.no_header}")
+    elif LABEL in lacking or len(table.columns) > len(lacking) + 1 or _lists(table, roles):
+        ways = _layouts(table, roles)
+    if table.is_text and not is_numbered(table.columns) and not is_headless:
+        full = [
+            row for row in table.sample[:MOST_TRIED] if len(row) == len(table.columns) and all(map(plain_text, row))
+        ]
+        if full and 2 * sum(map(bool, table.columns)) <= len(table.columns):  # below a title
+            names = listed([plain_text(value) for value in full[0]], 5)
+            others.append(f"if {names} are the names of the columns: delete the lines above them")
+        elif len(table.columns) == 1:
+            others.append("if a line holds several cells: separate them with commas or tabs")
+        if table.first_row > 1:  # no JSON
+            others.append(f"if the first line holds data, not names: {opt.no_header}")
     if table.name == PANDAS and len(table.columns) <= len(lacking) + 1:
-        hints.append("if the index holds them: frame.reset_index()")
-    hints += [caution.message for caution in table.cautions]
-    wanted = " or the ".join(lacking)
-    return ColumnError(f"{table.name}: no column looks like the {wanted}; columns: {listed(table.columns)}", hints)
+        others.append("if the index holds them: frame.reset_index()")
+    others += [marked(warning.message) for warning in table.warnings]
+    says = f"{table.name}: no column looks like the {' or the '.join(lacking)}; columns: {listed(table.columns)}"
+    return UndecidedError(says, ways, others)
 
 
-def _header_hints(table: Table) -> Iterator[str]:
-    """Where the header may be, and how cells may be separated."""
-    if not table.is_text or is_numbered(table.columns):
-        return
-    row = _title_rows(table)
-    if row is not None:
-        names = listed([str(value) for value in table.sample[row] if value not in (None, "")], 5)
-        yield f"if {names} are the names of the columns: delete the lines above them"
-    elif len(table.columns) == 1:
-        yield "if a line holds several cells: separate them with commas or tabs"
-    yield f"if the first line holds data, not names: {opt.no_header}"
-
-
-def is_numbered(names: Sequence[str]) -> bool:
-    """Whether columns are called 1, 2, 3 …, as --no-header calls them."""
-    return list(names) == [str(n) for n in range(1, len(names) + 1)]
-
-
-def _title_rows(table: Table) -> int | None:
-    """The first full row below a header that names at most half of the columns: the header, if a title is above."""
-    if 2 * sum(map(bool, table.columns)) > len(table.columns):
+def single_labels(table: Table, layout: Layout, request: Request) -> UndecidedError | None:
+    """What to say of a guessed label where no item has a second one, and nobody is named: perhaps it is a majority."""
+    places, rows = layout.shown, len(table.sample)
+    if request.names(LABEL) or table.is_positional or ANNOTATOR in places or rows < FEWEST_ROWS:
         return None
-    full = (i for i, row in enumerate(table.sample[:MOST_TRIED]) if all(value not in (None, "") for value in row))
-    return next((i for i in full if len(table.sample[i]) == len(table.columns)), None)
+    if len(table.free(places)) < FEWEST_PEOPLE or table.different(places[ITEM]) < rows:
+        return None
+    item, label = (shown(table.columns[places[role][0]]) for role in (ITEM, LABEL))
+    says = f"column {item} has a different value in each row, so {label} holds one label of each item"
+    return UndecidedError(says, _layouts(table, Roles({ITEM: places[ITEM][0]}, frozenset())), [])
+
+
+def headless(table: Table) -> Table:
+    """The table as it is read without a header."""
+    numbers = tuple(str(n) for n in range(1, len(table.columns) + 1))
+    return replace(table, columns=numbers, sample=[table.columns, *table.sample])
 
 
 def _layouts(table: Table, roles: Roles) -> list[str]:
@@ -310,133 +290,139 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     columns = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]])
     others = [p for p in columns if p not in taken]
     switches = [p for p in others if columns[p].is_switch]
-    if len(switches) > 1 and (hint := _advised_one_hot(table, roles, columns, switches)):
-        question = table.columns[switches[0]]
-        return [hint, f"if each column of 0 and 1 is a separate question, choose one: {opt.label(question)}"]
-    if ITEM in roles.positions and ANNOTATOR in roles.positions:
-        free = [p for p in others if not follows(table, roles.positions[ITEM], p)]
-        names = [columns[p].name for p in may_be_labels(columns, free)]
+    answers = [p for p in others if not (columns[p].is_id or columns[p].is_text)]
+    if 2 * len(switches) >= max(4, len(answers)) and (hint := _advised_one_hot(table, roles, columns, switches)):
+        classes = list(without_flags({p: columns[p] for p in switches}).values())
+        ways = [hint, f"if each column of 0 and 1 is a separate question, choose one: {opt.label(classes[0].name)}"]
+        is_class = all(any(str(value).casefold() in words("on") for value in row) for row in rows_of(classes))
+        return ways if is_class else ways[::-1]
+    has_both = ITEM in roles.positions and ANNOTATOR in roles.positions
+    if has_both and not columns[roles.positions[ITEM]].is_id:
+        free = [p for p in others if not table.follows([roles.positions[ITEM]], p)]
+        free = [p for p in free if not (columns[p].is_beside_labels or columns[p].is_derived)]
+        names = [column.name for column in may_be_labels(columns[p] for p in free)][:MOST_NESTED]
         return [f"if {shown(name)} holds the labels: {opt.label(name)}" for name in names]
-    if nested := _nested([columns[p] for p in others if columns[p].values]):
+    if nested := _lists(table, roles):
         return nested
-    if hint := _as_list(table, roles, columns):
-        return [hint]
-    people = [p for p in columns if columns[p].is_people and columns[p].is_unique]
-    if not people or ITEM in roles.positions:
-        return _broad(table, roles, columns, others)
+    is_wide = sum(is_person(column.name) for column in columns.values()) > 1
+    if not is_wide and (annotations := _as_list(table, roles, columns)):
+        return annotations
+    who = roles.positions.get(ANNOTATOR)
+    people = [p for p in columns if (columns[p].is_people or p == who) and columns[p].is_unique]
     rated = sort_out({p: columns[p] for p in columns if p not in people}, is_form=True).rated
-    named = roles.positions.get(ANNOTATOR)
-    name = columns[named if named in people else people[0]].name
+    if not people or (ITEM in roles.positions and not all(is_item(columns[p].name) for p in rated)):
+        return _broad(table, roles, columns, others)
+    name = columns[who if who is not None and who in people else people[0]].name
     hints = [f"if each row is an annotator and each column an item: {opt.format('transposed')} {opt.annotator(name)}"]
-    if plain_name(name) in OTHER_PEOPLE:  # who may also be what was rated
+    if plain_name(name) in words("other_people"):  # who may also be what was rated
         hints.append(f"if each row is an item and each column an annotator: {opt.format('wide')} {opt.item(name)}")
     return hints if len(rated) > 1 else []
 
 
-def _nested(columns: Sequence[Column]) -> list[str]:
-    """What to do with columns that hold objects or lists."""
-    for column in columns:
-        if all(map(is_object, column.values)):
-            return [
-                f"column {shown(column.name)} holds objects: write one row per annotation, with its parts as columns"
-            ]
-    advice = "holds lists: if they are the labels of several annotators, write one row per label (in pandas: explode)"
-    return [f"column {shown(column.name)} {advice}" for column in columns if all(map(is_list, column.values))]
+def _lists(table: Table, roles: Roles) -> list[str]:
+    """How to read columns that hold lists or objects."""
+    columns = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]])
+    nested = [column for column in columns.values() if column.is_nested]
+    item = doubts.each_row(table, [roles.positions[ITEM]] if ITEM in roles.positions else [])
+    found = [(column, name) for column in nested for name in lists.fields(column)]
+    sizes = {p: sum(map(bool, map(lists.LISTED.fullmatch, column.values))) for p, column in columns.items()}
+    parted = [column for p, column in columns.items() if sizes[p] > len(column.values) / 2]
+    for one, other in combinations(parted, 2):
+        if all(str(a).count(",") == str(b).count(",") for a, b in rows_of((one, other))):
+            who, label = sorted((one, other), key=lambda column: ANNOTATOR not in column.plain_name)
+            found.append((label, f"{opt.label(label.name)} {opt.annotator(who.name)}"))
+    alone = [column for column in parted if lists.has_repeats(column.values) and all(column is not c for c, _ in found)]
+    found += [(column, opt.label(column.name)) for column in alone]
+    return [
+        f"if column {shown(column.name)} holds all labels of an item: {opt.format('lists')} {item} {names}"
+        for column, names in found[:MOST_NESTED]
+    ]
 
 
-def _as_list(table: Table, roles: Roles, columns: Mapping[int, Column]) -> str:
+def _as_list(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list[str]:
     """The columns of a list of annotations under unusual names: item and annotator together identify the rows."""
     rows = len(table.sample)
     positions = roles.positions
     repeated = [p for p in columns if 1 < len(columns[p].values) < rows]
     again = sorted(repeated, key=lambda p: columns[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
-    items, people = ([positions[role]] if role in positions else again for role in (ITEM, ANNOTATOR))
+    rounds = [p for p in again if words("rounds") & {columns[p].plain_name, *words_of(columns[p].name)}]
+    people = [positions[ANNOTATOR]] if ANNOTATOR in positions else again
+    items = [(positions[ITEM],)] if ITEM in positions else [*((p,) for p in again), *combinations(again, 2)]
     for item, person in product(items, people):
-        sizes = len(columns[item].values), len(columns[person].values)
-        if item == person or sizes[0] <= sizes[1] or table.different([item, person]) < rows or rows < FEW_ROWS:
+        sizes = table.different(item), len(columns[person].values)
+        is_one_each = table.different([*item, person, *rounds]) == rows >= MIN_ROWS_OF_LIST
+        if person in item or not sizes[1] < sizes[0] < rows or not is_one_each:
             continue
-        free = [positions[LABEL]] if LABEL in positions else [p for p in again if p not in (item, person)]
-        labels = [p for p in may_be_labels(columns, free) if not any(follows(table, key, p) for key in (item, person))]
-        if labels:
-            chosen = {ITEM: item, ANNOTATOR: person, LABEL: labels[0]}
-            options = " ".join(table.options(role, [position]) for role, position in chosen.items())
-            return f"if each row is one annotation: {options}"
-    return ""
+        if columns[person].shared(columns[p] for p in columns if p not in (*item, person)) >= OFTEN_SHARED:
+            continue  # people stand in several columns
+        free = [positions[LABEL]] if LABEL in positions else [p for p in again if p not in (*item, person)]
+        apart = [p for p in free if not any(table.follows(keys, p) for keys in (item, [person]))]
+        labels = may_be_labels(columns[p] for p in apart if not (columns[p].is_beside_labels or columns[p].is_derived))
+        labels.sort(key=lambda column: any(column.shared([o]) >= OFTEN_SHARED for o in labels if o is not column))
+        keys = f"{table.options(ITEM, item)} {table.options(ANNOTATOR, [person])}"
+        which = "if each row is one annotation" + (", whose label is in {}" if len(labels) > 1 else "")
+        ways = [f"{which.format(shown(c.name))}: {keys} {table.options(LABEL, [c.position])}" for c in labels]
+        if ways:
+            return ways[:MOST_NESTED]
+    return []
 
 
-def follows(table: Table, key: int, position: int) -> bool:
-    """Whether a column has one value for each value of another, as an item's text does."""
-    return table.different([key, position]) == table.different([key])
-
-
-def may_be_labels(columns: Mapping[int, Column], others: Sequence[int]) -> list[int]:
-    """The columns that may hold labels: few, repeated values that are not times."""
-    sizes = {p: len(columns[p].values) for p in others if columns[p].values and not columns[p].is_elsewhere}
-    return [p for p, size in sizes.items() if 1 < size <= max(2, sum(columns[p].values.values()) // 3)][:3]
-
-
-def _advised_one_hot(table: Table, roles: Roles, columns: Mapping[int, Column], switches: Sequence[int]) -> str:
+def _advised_one_hot(table: Table, roles: Roles, columns: Mapping[int, Sampled], switches: Sequence[int]) -> str:
     """The command for a column of 0 and 1 per class, where a row is one annotation of an item."""
     is_annotation = f"if each class has a column of 0 and 1: {opt.format('one-hot')}"
     if ITEM in roles.positions:
         is_repeated = not columns[roles.positions[ITEM]].is_id
         return is_annotation if ANNOTATOR in roles.positions or is_repeated else ""
     taken = (*switches, *roles.positions.values())
-    free = [p for p in columns if p not in taken and not columns[p].is_elsewhere]
-    if ANNOTATOR not in roles.positions or not free or columns[roles.positions[ANNOTATOR]].is_id:
-        return ""
-    item = max(free, key=lambda p: len(columns[p].values))
-    return f"{is_annotation} {opt.item(table.columns[item])}"
+    free = [p for p in columns if p not in taken and not columns[p].is_elsewhere and not columns[p].is_text]
+    free.sort(key=lambda p: -len(columns[p].values))  # items before people
+    free = [p for p in free if p == free[0] or not table.follows(free[:1], p)]
+    if ANNOTATOR in roles.positions and free and not columns[roles.positions[ANNOTATOR]].is_id:
+        return f"{is_annotation} {opt.item(table.columns[free[0]])}"
+    if ANNOTATOR not in roles.positions and len(free) == 2 and not columns[free[0]].is_id:  # noqa: PLR2004
+        item, person = (table.columns[p] for p in free)
+        return f"{is_annotation} {opt.item(item)} {opt.annotator(person)}"
+    return ""
 
 
-def _broad(table: Table, roles: Roles, columns: Mapping[int, Column], others: Sequence[int]) -> list[str]:
+def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: Sequence[int]) -> list[str]:
     if len(others) < 2:  # noqa: PLR2004
         return []
     free = [columns[p] for p in others if columns[p].is_unique and columns[p].cells and not columns[p].is_elsewhere]
     ids = [column.position for column in free if not column.shared(columns[p] for p in others)]
     ids += [column.position for column in free[:1] if column.position == 0 and column.is_id]
     item = roles.positions.get(ITEM, next(iter(ids), None))
-    rated = [columns[p] for p in others if p != item]
+    named = [columns[p] for p in others if p != item]
+    rated = [column for column in named if not (column.is_text or column.is_id)] or named
     key = "" if item is None else table.columns[item]
     as_item, as_annotator = (f" {opt[role](key)}" if key else "" for role in (ITEM, ANNOTATOR))
-    wide = f"if each column is an annotator: {opt.format('wide')}{as_item}"
+    if item is not None and not columns[item].is_unique:
+        as_item = f" {opt.item(EACH_ROW)}"
+    people = [column.position for column in rated if is_person(column.name)]
+    labels = f" {table.options(LABEL, people)}" if 1 < len(people) < len(rated) else ""
+    wide = f"if each column is an annotator: {opt.format('wide')}{as_item}{labels}"
     counts = f"if each column is a class and the cells are counts: {opt.format('counts')}{as_item}"
     turned = f"if each row is an annotator and each column an item: {opt.format('transposed')}{as_annotator}"
-    if _are_shares(rated):
+    fractions = [column for column in rated if not column.is_whole]  # not the number of annotations beside them
+    if lists.are_shares(list(rows_of(fractions))):
         return [
             "every row adds up to 1, like shares: multiply them by the number of annotations, "
             f"then use {opt.format('counts')}"
         ]
-    if all(named_like(column.name, PEOPLE_WORDS) for column in rated):
+    if all(named_like(column.name, words("named_people", "named_briefly")) for column in rated):
         return [wide]
     # in pivot tables an empty cell means 0
     filled = [replace(column, cells=tuple(plain_text(value) or "0" for value in column.cells)) for column in rated]
-    has_sums = len(without_sums({column.position: column for column in filled})) < len(rated)
-    if len(rated) > 1 and (_may_be_counts(rated) or (has_sums and _may_be_counts(filled))):
+    kept = without_sums({column.position: column for column in filled if column.is_whole})
+    if len(kept) > 1 and (_may_be_counts([*kept.values()]) or _may_be_counts(rated)):
         return [counts, wide]
-    return [turned, wide] if all(named_like(column.name, ITEM_WORDS) for column in rated) else [wide, turned]
+    asked = sort_out({column.position: column for column in rated}, is_form=True).rated
+    if len(asked) > 1 and all(is_item(columns[p].name) for p in asked):
+        return [turned, wide]
+    return [wide, turned] if len(table.sample) < MANY_ROWS * len(rated) else [wide]
 
 
-def _are_shares(columns: Sequence[Column]) -> bool:
-    """Whether numbers add up to 1 in every row."""
-    try:
-        rows = [[_share(str(value)) for value in row] for row in rows_of(columns)]
-    except ValueError:
-        return False
-    are_shares = len(rows) >= FEWEST_SHARES and all(abs(sum(row) - 1) < ROUNDING for row in rows)
-    return are_shares and any(value % 1 for row in rows for value in row)
-
-
-def _share(text: str) -> float:
-    """A number, or a percentage as a share.
-
-    >>> _share("0.25"), _share("25%")
-    (0.25, 0.25)
-    """
-    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-
-
-def _may_be_counts(columns: Sequence[Column]) -> bool:
+def _may_be_counts(columns: Sequence[Sampled]) -> bool:
     """Whether all rows have the same sum, or some cells are 0 while others exceed 1."""
     if not all(column.is_whole for column in columns):
         return False
@@ -444,105 +430,6 @@ def _may_be_counts(columns: Sequence[Column]) -> bool:
     sums = {sum(row) for row in rows}
     is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(columns)}
     return is_even or (any(0 in row for row in rows) and any(max(row) > 1 for row in rows))
-
-
-def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[Caution]:
-    """A caution for a guessed item that differs in every row, beside a column in which annotators repeat no value."""
-    rows = len(table.sample)
-    if ANNOTATOR not in places or table.different(places[ITEM]) < rows or rows < FEW_ROWS:
-        return
-    free = sorted(table.free(places), key=lambda p: plain_name(table.columns[p]) not in USUAL_ITEMS)
-    better = [p for p in free if table.different([p]) < rows == table.different([p, *places[ANNOTATOR]])]
-    if better:
-        item, other = (table.columns[p] for p in (places[ITEM][0], better[0]))
-        yield Caution(
-            "item_unique",
-            f"column {shown(item)} has a different value in each row; if column {shown(other)} is the item, "
-            f"use {opt.item(other)}",
-        )
-
-
-def refuse_few_items(
-    table: Table, places: Mapping[str, Sequence[int]], guessed: Collection[str], question: int | None
-) -> None:
-    """Refuse a guessed item with a handful of values that every annotator labels again and again."""
-    name, rows = table.columns[places[ITEM][0]], len(table.sample)
-    if ITEM not in guessed or ANNOTATOR not in places or rows < FEW_ROWS or plain_name(name) in SURELY_ITEMS:
-        return
-    few = table.different(places[ITEM])
-    if few > FEW_ITEMS or 2 * table.different([*places[ITEM], *places[ANNOTATOR]]) > rows:
-        return
-    if question is not None and table.different([question]) < few:
-        return
-    better = table.options(ITEM, _telling(table, places))
-    otherwise = _ids_anew(table) or f"name the columns that identify an item with {opt.item}, repeated if several"
-    remedy = f"use {better}" if better else otherwise
-    raise ColumnError(
-        f"{table.name}: column {shown(name)} has only {count(few, 'value')}, each labelled many times by the same "
-        f"annotator, so it does not look like the item; {remedy} (columns: {listed(table.columns)})"
-    )
-
-
-def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
-    """What distinguishes an annotator's annotations of one item, if the first rows show such repeats."""
-    keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
-    if ANNOTATOR not in places or table.different(keys) == len(table.sample):
-        return ""
-    people = [p for p in table.free(places) if plain_name(table.columns[p]) in USUAL_PEOPLE]
-    for person in people:
-        if table.different([*places[ITEM], person]) == len(table.sample) > table.different([person]):
-            name = table.columns[person]
-            use = f"use {opt.annotator(name)} if it names the annotators"
-            return f"column {shown(name)} distinguishes these annotations: {use}"
-    telling = _telling(table, places)
-    if not telling:
-        return _ids_anew(table)
-    items = table.options(ITEM, telling)
-    last = telling[-1]
-    name, first = table.columns[last], next(row[last] for row in table.sample if len(row) > last)
-    return (
-        f"column {shown(name)} distinguishes these annotations: use {items} if it is part of the item, or "
-        f"{opt.where(f'{name}={first}')} for one of its values; if annotators labelled an item again, choose with "
-        f"{opt.duplicates}"
-    )
-
-
-def apart_rows(table: Table, keys: Sequence[int]) -> str:
-    """What distinguishes rows of a wide table that have the same item."""
-    rows = len(table.sample)
-    if not keys or table.different(keys) == rows:
-        return ""
-    more = [p for p in table.free({ITEM: keys}) if table.different([*keys, p]) == rows]
-    named = [p for p in more if plain_name(table.columns[p]) in USUAL_ITEMS] or more
-    if named and table.files == 1:
-        options = table.options(ITEM, (*keys, named[0]))
-        return f"column {shown(table.columns[named[0]])} distinguishes the rows of an item: use {options}"
-    return (
-        _ids_anew(table) or f"if every row is an item, add a column that numbers the rows, and name it with {opt.item}"
-    )
-
-
-def _ids_anew(table: Table) -> str:
-    if table.files == 1:
-        return ""
-    return (
-        "if items are numbered anew in each file, put the name of the file in front of each number; if annotators "
-        f"labelled an item again, choose with {opt.duplicates('first')} or {opt.duplicates('last')}"
-    )
-
-
-def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
-    """The columns that would make annotations unique: another item column, or more beside the present ones."""
-    free, rows = table.free(places), len(table.sample)
-    for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:
-        if rows == table.different([*items, *places[ANNOTATOR]]) > table.different(items):
-            return items
-    keys = list(places[ITEM])
-    for p in free[:MOST_TRIED]:  # several more, each of which tells some annotations apart
-        if table.different([*keys, *places[ANNOTATOR]]) < table.different([*keys, p, *places[ANNOTATOR]]):
-            keys.append(p)
-    are_unique = rows == table.different([*keys, *places[ANNOTATOR]]) > table.different(keys)
-    return keys if are_unique else []
 
 
 IMPORT_ID = ('{"ImportId"', "{'ImportId'")
@@ -572,13 +459,14 @@ def _skipped(table: Table, rows: int, what: str) -> Table:
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         return table.load(positions).filter(nw.col(ROW) >= table.first_row + rows)
 
-    cautions = (*table.cautions, Caution("second_header", f"{table.name}: skipped {what}"))
+    warnings = (*table.warnings, Warning("second_header", f"{table.name}: skipped {what}"))
     return replace(
         table,
         load=load,
         few=None,
+        small=None,
         sample=tuple(table.sample[rows:]),
-        cautions=cautions,
+        warnings=warnings,
         first_row=table.first_row + rows,
     )
 

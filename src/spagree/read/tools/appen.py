@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from spagree import timestamps
 from spagree.errors import ColumnError, DataError
-from spagree.messages import opt
-from spagree.read.table import listed
+from spagree.messages import Warning, listed, opt
+from spagree.read import timestamps
 from spagree.read.tools.records import Record, cell, from_text, item_text, known, one_or_more, records, split_columns
 from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.understood import Caution
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.words import texts
 
 GOLD, REASON = "_gold", "_gold_reason"
-TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url", "input")
 
 
 def recognise(source: Source) -> bool:
@@ -40,12 +38,15 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         yield Response(
             cell(row, options.item or "_unit_id", place),
             known(cell(row, "_worker_id", place)),
-            {question: _value(row[question]) for question in questions},
+            {
+                name: one_or_more(row[name].split("\n")) if "\n" in row[name] else from_text(row[name])
+                for name in questions
+            },
             known(row.get(options.time or "_created_at")),
             "tainted" if row.get("_tainted", "").lower() == "true" else "trusted",
             is_gold=row.get("_golden", "").lower() == "true",
             row=line,
-            text=item_text(row, options, place, *(name for name in TEXTS if name not in questions)),
+            text=item_text(row, options, place, *(name for name in texts("appen") if name not in questions)),
             fields=row,
         )
 
@@ -66,13 +67,8 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
         )
     if columns.doubtful:
         message = f"treated as input because no two judgements of a unit differ: {listed(columns.doubtful)}; if it is a question, name it with {opt.question}"  # noqa: E501
-        options.cautions.append(Caution("inputs_assumed", message))
+        options.warnings.append(Warning("inputs_assumed", message))
     return columns.answers
-
-
-def _value(text: str) -> Value:
-    """Several answers: one per line, or a JSON list."""
-    return one_or_more(text.split("\n")) if "\n" in text else from_text(text)
 
 
 TOOL = Tool(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from spagree.errors import DataError, count
+from spagree.errors import DataError
+from spagree.messages import Warning, shown
 from spagree.read.files.json import as_text
-from spagree.read.table import shown
-from spagree.read.tools.records import Record, answer, entries, first, item_text, known, part, records, tell_regions
+from spagree.read.tools.records import Record, answer, entries, first, item_text, known, part, records
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.understood import Caution
+from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.words import texts
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
 ALONE = ("annotation", "annotation_agent")  # version 1, text classification: one annotation per record
 UNSURE = "nested records have no status, so drafts and discarded responses count; export flat records to leave them out"
 V1 = {"user_id", "value", "status"}
-SPANS = ("", "spans")  # marks an answer that is not a class
 
 
 def recognise(source: Source) -> bool:
@@ -28,13 +26,9 @@ def recognise(source: Source) -> bool:
     is_flat = any(key.endswith(USERS) for key in source.keys)
     is_nested = source.shape == OBJECTS and source.has("responses", "fields", "suggestions")
     is_alone = source.has(*ALONE) and source.has("prediction")
-    return is_flat or is_nested or is_alone or any(map(_is_v1, _values(source)))
-
-
-def _values(source: Source) -> Iterator[Any]:
-    for record in source.objects:
-        yield from record.values()
-    yield from (kind for kind in source.keys.values() if "user_id" in kind and "value" in kind and "status" in kind)
+    values = [value for record in source.objects for value in record.values()]
+    kinds = [kind for kind in source.keys.values() if all(name in kind for name in V1)]
+    return is_flat or is_nested or is_alone or any(map(_is_v1, (*values, *kinds)))
 
 
 def _is_v1(value: Any) -> bool:
@@ -48,43 +42,32 @@ def _is_v1(value: Any) -> bool:
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions do not count."""
     is_unsure = False
-    seen: Counter[str] = Counter()
     for place, number, record in records(source, options):
         if all(name in record for name in ALONE):
             raise DataError(
                 f"{place}: one annotation per record, not one per annotator, so agreement cannot be measured; "
                 "export a feedback dataset, whose records keep all responses"
             )
-        item = first(record, (options.item,) if options.item else ("id", "external_id")) or str(number)
+        item = first(record, (options.item,)) if options.item else first(record, ("id", "external_id")) or str(number)
         shown_fields = record["fields"] if isinstance(record.get("fields"), dict) else record  # nested or flat
-        text = item_text(shown_fields, options, place, "text", "prompt", "question")
+        text = item_text(shown_fields, options, place, *texts("argilla"))
         is_unsure = is_unsure or isinstance(record.get("responses"), dict)
         for question, user, given, status in _answers(place, record):
-            value = _value(given)
-            seen["spans" if value == SPANS else "classes"] += 1
-            if value != SPANS:
-                answers = {question: value}
-                yield Response(item, known(user), answers, status=as_text(status), row=number, text=text, fields=record)
-    if seen["spans"]:
-        ignored = count(seen["spans"], "response with spans", "responses with spans")
-        refusal = (
-            f"{count(seen['spans'], 'response marks', 'responses mark')} spans, not classes; spagree compares classes: "
-            "export a dataset with a question for labels or ratings"
-        )
-        tell_regions(source, options, ignored, "" if seen["classes"] else refusal)
+            answers = {question: _value(place, given)}
+            yield Response(item, known(user), answers, status=as_text(status), row=number, text=text, fields=record)
     if is_unsure:
-        options.cautions.append(Caution("status_unknown", UNSURE))
+        options.warnings.append(Warning("status_unknown", UNSURE))
 
 
-def _value(value: Any) -> Value:
-    """A label, options, a ranking as text, or SPANS.
+def _value(place: str, value: Any) -> Value:
+    """A label, options, a ranking as text, or marks.
 
-    >>> _value([{"value": "b", "rank": 2}, {"value": "a", "rank": 1}]), _value(["x"])
+    >>> _value("", [{"value": "b", "rank": 2}, {"value": "a", "rank": 1}]), _value("", ["x"])
     ('a > b', 'x')
     """
     parts = [option for option in value if isinstance(option, dict)] if isinstance(value, list) else []
     if parts and all("start" in option and "end" in option for option in parts):
-        return SPANS
+        return Marks(place, [Mark(as_text(each.get("label")), each["start"], each["end"]) for each in parts])
     if parts and all("rank" in option and "value" in option for option in parts):
         ranks: dict[int, list[str]] = {}
         for option in parts:
@@ -122,6 +105,7 @@ TOOL = Tool(
     fields={"item": "id", "annotator": "user_id"},
     recognise=recognise,
     responses=responses,
+    tells_seen=True,
     statuses={"draft": "draft", "discarded": "discarded", "pending": "pending"},
     counted=("submitted",),
 )

@@ -8,13 +8,25 @@ from pathlib import Path
 
 from spagree.errors import DataError
 from spagree.read.files.delimited import as_utf8
-from spagree.read.files.paths import File, with_kind
-from spagree.read.tools.records import answer, cell, file_records, item_text, known, one_or_more, opened, rows
+from spagree.read.files.json import as_text
+from spagree.read.files.paths import File
+from spagree.read.tools.records import (
+    Record,
+    answer,
+    cell,
+    file_records,
+    item_text,
+    known,
+    members,
+    one_or_more,
+    opened,
+    rows,
+)
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
-from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.tool import UTF16, Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.words import texts
 
 QUESTION = "label"
-TEXTS = ("text", "data", "filename")
 MERGED = "all"  # the stem of the file of a collaborative project
 FASTTEXT = "__label__"
 RELATIONS = ("entities", "relations", "Comments")
@@ -46,10 +58,8 @@ def recognise(source: Source) -> bool:
 
 def _files(source: Source) -> Sequence[File]:
     """The members' files, in an archive or unpacked."""
-    if source.shape != FOLDER:
-        return source.files
-    paths = [Path(source.path) / name for name in source.keys if Path(name).suffix in MEMBERS and "/" not in name]
-    return [with_kind(File(path, str(path))) for path in paths if path.stat().st_size]
+    files = members(source, *MEMBERS, may_be_empty=True)
+    return [file for file in files if source.shape != FOLDER or file.path.parent == Path(source.path)]
 
 
 def _is_member(file: File) -> bool:
@@ -71,10 +81,6 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     files = _files(source)
     for file in files:
         who = Path(file.name).stem
-        if not file.name.endswith((".csv", ".txt")) and any(
-            record.keys() >= set(RELATIONS) for record in first_objects(file)
-        ):  # a project for spans and relations, even if nothing is marked yet
-            raise _no_classes(file.name)
         if len(files) == 1 and (who == MERGED or source.shape != ARCHIVE):
             raise DataError(
                 f"{file.name}: the labels of one member, or of all members merged, without their names, so agreement "
@@ -82,39 +88,37 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 "projects created without 'Share annotations across all users', or in doccano's database "
                 "(db.sqlite3), which can be read directly"
             )
-        if file.name.endswith(".txt"):
-            yield from _lines(file, who, options)
+        if file.name.endswith(".txt"):  # fastText: labels, then the text, which serves as the id that it lacks
+            content = as_utf8(file, options.encoding, options.scratch).path.read_text("utf-8-sig")
+            for number, line in enumerate(content.splitlines(), 1):
+                words = line.split()
+                labels = [word.removeprefix(FASTTEXT) for word in words if word.startswith(FASTTEXT)]
+                item = " ".join(word for word in words if not word.startswith(FASTTEXT))
+                text = item_text({"text": item}, options, "doccano", "text")
+                yield Response(known(item), who, {QUESTION: one_or_more(labels)}, row=number, text=text)
             continue
         for place, number, record in file_records(file, options):
-            labels = record.get("label")
-            spans = [label for label in labels if isinstance(label, list | dict)] if isinstance(labels, list) else []
-            if spans or record.get("entities") or record.get("relations"):
-                raise _no_classes(place)
-            item, text = cell(record, options.item or "id", place), item_text(record, options, place, *TEXTS)
-            value = one_or_more(labels.split("#")) if isinstance(labels, str) and labels else answer(labels)
-            yield Response(item, who, {QUESTION: value}, row=number, text=text, fields=record)
+            item, text = cell(record, options.item or "id", place), item_text(record, options, place, *texts("doccano"))
+            answers = {QUESTION: _value(place, record)}
+            yield Response(item, who, answers, row=number, text=text, fields=record)
 
 
-def _no_classes(place: str) -> DataError:
-    return DataError(
-        f"{place}: marks spans (sequence labelling), not classes: spagree compares classes; "
-        "export a text classification project"
-    )
+def _value(place: str, record: Record) -> Value:
+    """Labels of the example, or marks: [start, end, label], in projects with relations objects.
 
-
-def _lines(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
-    """fastText: labels, then the text, which serves as the id that this format lacks."""
-    text = as_utf8(file, options.encoding, options.scratch).path.read_text("utf-8-sig")
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
-        labels = [word.removeprefix(FASTTEXT) for word in words if word.startswith(FASTTEXT)]
-        item = " ".join(word for word in words if not word.startswith(FASTTEXT))
-        yield Response(known(item), who, {QUESTION: one_or_more(labels)}, row=number, text=_text(item, options))
-
-
-def _text(text: str | None, options: ReaderOptions) -> str | None:
-    """The text, which is the only field; any other name is refused."""
-    return item_text({"text": text}, options, "doccano", "text")
+    Nothing is a list for whoever has not seen it, as for whoever marked nothing. Browsers count UTF-16 units.
+    """
+    labels = record.get("label", record.get("entities"))
+    spans = [each for each in labels if isinstance(each, list | dict)] if isinstance(labels, list) else []
+    if spans:
+        names = ("label", "start_offset", "end_offset")
+        placed = [
+            [each.get(name) for name in names] if isinstance(each, dict) else each[2:] + each[:2] for each in spans
+        ]
+        text = record.get("text")
+        marks = [Mark(as_text(name), start, end) for name, start, end in placed]
+        return Marks(place, marks, [text] if isinstance(text, str) else [], (UTF16,))
+    return one_or_more(labels.split("#")) if isinstance(labels, str) and labels else answer(labels)
 
 
 def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -131,7 +135,7 @@ def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]
         table = [table[number] for _, number, _ in options.where.filtered(placed)]
     for project, example, text, who, label, time in table:
         key = (project, example, who)
-        texts[example] = _text(text, options)
+        texts[example] = item_text({"text": text}, options, "doccano", "text")
         labels[key] += [label] if label is not None else []
         times[key] = max(time, times.get(key, time)) if label is not None else times.get(key, time)
     for (project, example, who), chosen in labels.items():

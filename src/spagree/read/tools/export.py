@@ -5,34 +5,50 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count, unknown_name
-from spagree.late import nw
-from spagree.messages import opt
-from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, LINK, ROW, TEXT, TIME, Annotations
-from spagree.read.table import SHOWN_EXAMPLES, listed, shown
+import narwhals as nw
+import polars
+
+from spagree.errors import ColumnError, DataError, FileError, SpagreeError, SpansError, UsageError, count, unknown_name
+from spagree.messages import Warning, listed, opt, shown
+from spagree.read import cells
+from spagree.read.annotations import (
+    ANNOTATOR,
+    CLUSTER,
+    GROUP,
+    ITEM,
+    LABEL,
+    LINK,
+    ROW,
+    TEXT,
+    TIME,
+    Annotations,
+    Understood,
+)
+from spagree.read.table import SHOWN_EXAMPLES
+from spagree.read.tools.records import chosen
 from spagree.read.tools.source import ARCHIVE, SPECIAL, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool, Value, field_in, fields_of
-from spagree.understood import Caution, Understood
+from spagree.read.tools.tool import Marks, ReaderOptions, Response, Rules, Tool, Value, field_in, fields_of
 
-if TYPE_CHECKING:
-    import polars
-
-SHOWN_QUESTIONS, SHOWN_FIELDS = 12, 30
+SHOWN_QUESTIONS, SHOWN_FIELDS, MOST_LOOKED_AT = 12, 30, 100
 MOST_ANSWERS = 20_000_000
 Columns = dict[str, list[Any]]  # the annotations of a question, by role: the places of items, times as written
 ROLES = (ITEM, ANNOTATOR, LABEL, TIME, ROW)
+EMPTY = "[]"  # the label of an empty answer, where it counts
 SHOWN_TEXT = 60  # characters of an item's text in a message
 LONGEST_TEXT = 2_000  # characters of an item's text, enough to recognise it
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The items, the columns of each question, and how many annotations were left out or are gold."""
+    """The items, the columns of each question, and how many annotations were left out or are gold.
+
+    ``regions``: how many were marked beside the classes.
+    """
 
     tool: Tool
     items: Items
@@ -40,35 +56,24 @@ class Export:
     left_out: Mapping[str, Mapping[str, int]]
     statuses: frozenset[str]
     golds: Mapping[str, int]
+    regions: int
 
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """The questions in order of occurrence."""
-        return tuple(self.rows)
-
-    def chosen(self, question: str | None, *, every: bool, name: str) -> tuple[str, ...]:
-        """The question the user means; if there are several, the user must choose."""
-        names = self.questions if question is None else self._named(question)
-        if len(names) == 1 or every:
-            return names
-        raise ColumnError(
-            f"{name}: {self.tool.title} asked {len(names)} questions: {listed(names, SHOWN_QUESTIONS)}; "
-            f"choose one with {opt.question}, e.g. {opt.question(names[0])}, or score each with {opt.all_questions}"
-        )
-
-    def _named(self, question: str) -> tuple[str, ...]:
-        """The question of that name, or all its options if each is a separate question."""
-        same = [name for name in self.questions if name == question]
-        similar = [name for name in self.questions if name.casefold() == question.casefold()]
-        options = [name for name in self.questions if name.startswith(f"{question}:")]
-        if not (same or similar or options):
-            raise unknown_name("question", question, self.questions)
-        return tuple(same or similar or options)
+    def refuse_unknown(self, options: ReaderOptions) -> None:
+        """Refuse a field that is empty in every record."""
+        for role in (ITEM, ANNOTATOR, TIME, CLUSTER, GROUP):
+            name, none = getattr(options, role), self.items.places.get(None) if role == ITEM else None
+            if name is None or any(value != none for columns in self.rows.values() for value in columns[role]):
+                continue
+            if not self.items.fields:
+                raise UsageError(
+                    f"{opt[role](name)}: exports of {self.tool.title} have no other fields of items; "
+                    "leave it out, or write the annotations as a table first"
+                )
+            fields = listed(list(self.items.fields), SHOWN_FIELDS)
+            raise ColumnError(f"{opt[role](name)}: no record has anything in this field; fields: {fields}")
 
     def frame(self, question: str, options: ReaderOptions) -> polars.DataFrame:
         """The annotations of a question as text, with times as unix seconds if known."""
-        import polars
-
         columns = {
             role: cells for role, cells in self.rows[question].items() if any(cell is not None for cell in cells)
         }
@@ -93,7 +98,7 @@ class Export:
         return frame.with_columns(series.gather(frame[ITEM]) for series in about if series is not None)
 
     def _read_times(self, columns: Columns, options: ReaderOptions) -> None:
-        """Turn the times into unix seconds; if any is not a time, none are used, and a caution says so."""
+        """Turn the times into unix seconds; if any is not a time, none are used, and a warning says so."""
         texts = columns[TIME]
         seconds = [None if text is None else self.tool.clock(text) for text in texts]
         wrong = [text for text, time in zip(texts, seconds, strict=True) if time is None and text is not None]
@@ -101,29 +106,43 @@ class Export:
         if wrong:
             del columns[TIME]
             reason = f"{count(len(wrong), 'is not a time', 'are not times')}, first {shown(wrong[0])}"
-            options.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {reason}"))
+            options.warnings.append(Warning("time_ignored", f"the times of annotation were not used: {reason}"))
 
 
-def quoted(name: str) -> str:
-    """A name as it is typed in a shell.
+def named_questions(questions: Sequence[str], wanted: str | None) -> Sequence[str]:
+    """The question the user named, or all its options; without a name all questions."""
+    if wanted is None:
+        return questions
+    same = [name for name in questions if name == wanted]
+    similar = [name for name in questions if name.casefold() == wanted.casefold()]
+    options = [name for name in questions if name.startswith(f"{wanted}:")]
+    if not (same or similar or options):
+        raise unknown_name("question", wanted, questions)
+    return same or similar or options
 
-    >>> quoted("mood"), quoted("main issue")
-    ('mood', '"main issue"')
-    """
-    return name if name.replace("_", "").replace("-", "").isalnum() else json.dumps(name, ensure_ascii=False)
+
+def several_questions(questions: Sequence[str], source: str, tool: Tool, otherwise: str = "") -> ColumnError:
+    """The error where one question must be chosen; ``otherwise``: what else can be done."""
+    names = listed(questions, SHOWN_QUESTIONS)
+    return ColumnError(
+        f"{source}: {tool.title} asked {len(questions)} questions: {names}; "
+        f"choose one with {opt.question}, e.g. {opt.question(questions[0])}{otherwise}"
+    )
 
 
 def gather(
     responses: Iterable[Response], tool: Tool, rules: Rules, name: str, named: Mapping[str, str] | None = None
 ) -> Export:
     """Apply the rules to all responses, streaming if possible; ``named``: the fields for --cluster and --by."""
-    counted, others, keeps_empty = rules.counted(tool), _Others(named or {}), rules.empty == "keep"
+    counted, named, keeps_empty = rules.counted(tool), named or {}, rules.empty == "keep"
+    regions: Counter[str] = Counter()  # by question
+    responses = _without_marks(responses, regions)
     if keeps_empty or rules.multi == "options":
         responses = list(responses)
     every = dict.fromkeys(question for each in responses for question in each.answers) if keeps_empty else {}
     options = _options(list(responses), name) if rules.multi == "options" else {}
     items = Items()
-    rows: defaultdict[str, Columns] = defaultdict(lambda: {role: [] for role in (*ROLES, *others.named)})
+    rows: defaultdict[str, Columns] = defaultdict(lambda: {role: [] for role in (*ROLES, *named)})
     left_out: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by question, then by reason
     complete: Counter[str] = Counter()  # complete responses by the reason why they do not count
     answered: Counter[tuple[str, str]] = Counter()  # those that answer a question, by it and the reason
@@ -140,7 +159,8 @@ def gather(
             answers = {**every, **answers}
         if options:
             answers = _split(answers, options, rules)
-        place, line, more = items.place(response, tool), number if row is None else row, others.of(record)
+        more = [field_in(record, field) for field in named.values()]
+        place, line = items.place(response, tool), number if row is None else row
         for question, value in answers.items():
             answered[question, reason] += is_complete
             columns = rows[question]
@@ -151,15 +171,30 @@ def gather(
             for column, cell in zip(columns.values(), (place, who, label(value), time, line, *more), strict=True):
                 column.append(cell)
         statuses.add(status)
-    others.refuse_unknown(tool)
+    for question in [name for name in regions if not any(text != EMPTY for text in rows[name][LABEL])]:
+        del rows[question]  # where something was marked, an empty answer is no class
+        left_out.pop(question, None)
     for question in rows:
         for reason, size in complete.items():  # complete responses without an answer to a question left it empty
             left_out[question][reason or "empty"] += size - answered[question, reason]
     sizes = {question: dict(+reasons) for question, reasons in left_out.items() if +reasons}
     filled = {question: columns for question, columns in rows.items() if columns[LABEL]}
     if not filled:
-        raise _nothing(sizes, complete, tool, name)
-    return Export(tool, items, filled, sizes, frozenset(statuses - {""}), +golds)
+        raise _nothing(sizes, complete, regions.total(), tool, name)
+    return Export(tool, items, filled, sizes, frozenset(statuses - {""}), +golds, regions.total())
+
+
+def _without_marks(responses: Iterable[Response], regions: Counter[str]) -> Iterator[Response]:
+    """The responses as far as they are classes; what else was marked is only counted."""
+    for response in responses:
+        marks = {name: len(value.marks) for name, value in response.answers.items() if isinstance(value, Marks)}
+        if not marks:
+            yield response
+            continue
+        regions.update(marks)
+        classes = {name: value for name, value in response.answers.items() if name not in marks}
+        if classes or response.is_complete:
+            yield response._replace(answers=classes)
 
 
 @dataclass(slots=True)
@@ -170,10 +205,13 @@ class Items:
     texts: dict[str, str] = field(default_factory=dict)
     other_texts: dict[str, str] = field(default_factory=dict)  # of items that also had another text before
     links: dict[str, str | None] = field(default_factory=dict)
+    fields: dict[str, None] = field(default_factory=dict)  # of the first records, for messages
 
     def place(self, response: Response, tool: Tool) -> int:
         """The place of the item of a response."""
         item, text = response.item, response.text
+        if len(self.places) < MOST_LOOKED_AT:
+            self.fields.update(dict.fromkeys(fields_of(response.fields)))
         if item is not None:
             if text is not None and self.texts.setdefault(item, cut := text[:LONGEST_TEXT]) != cut:
                 self.other_texts.setdefault(item, cut)
@@ -183,8 +221,6 @@ class Items:
 
     def series(self, name: str) -> polars.Series | None:
         """The ids, texts or addresses by place; in texts and addresses half a character becomes a question mark."""
-        import polars
-
         if name == ITEM:
             return polars.Series(ITEM, list(self.places), dtype=polars.String)
         by_item = self.texts if name == TEXT else self.links
@@ -198,42 +234,14 @@ class Items:
             return polars.Series(name, whole, dtype=polars.String)
 
 
-@dataclass(slots=True)
-class _Others:
-    """The fields that --cluster and --by name, by role: which some record has, and which fields there are."""
-
-    named: Mapping[str, str]
-    found: set[str] = field(default_factory=set)
-    fields: dict[str, None] = field(default_factory=dict)
-
-    def of(self, record: Mapping[str, Any]) -> list[str | None]:
-        """Their values in a record."""
-        if not self.named:
-            return []
-        if len(self.fields) < SHOWN_FIELDS:
-            self.fields.update(dict.fromkeys(fields_of(record)))
-        values = [field_in(record, name) for name in self.named.values()]
-        self.found.update(role for role, value in zip(self.named, values, strict=True) if value)
-        return values
-
-    def refuse_unknown(self, tool: Tool) -> None:
-        """Refuse a field that no record has."""
-        for role, name in self.named.items():
-            if role in self.found:
-                continue
-            if not self.fields:
-                raise UsageError(
-                    f"{opt[role](name)}: exports of {tool.title} have no other fields of items; "
-                    "leave it out, or write the annotations as a table first"
-                )
-            raise ColumnError(
-                f"{opt[role](name)}: no record has this field; fields: {listed(list(self.fields), SHOWN_FIELDS)}"
-            )
-
-
 def _nothing(
-    left_out: Mapping[str, Mapping[str, int]], complete: Mapping[str, int], tool: Tool, name: str
+    left_out: Mapping[str, Mapping[str, int]], complete: Mapping[str, int], regions: int, tool: Tool, name: str
 ) -> DataError:
+    if regions and not left_out:
+        return SpansError(
+            f"{name}: {count(regions, 'region')} marked and no classes chosen; spagree compares classes: "
+            f"ask about the whole item, or measure agreement on marks of texts and sound with {opt.format('spans')}"
+        )
     total: Counter[str] = sum((Counter(reasons) for reasons in left_out.values()), Counter())
     if not left_out:
         total = Counter({reason or "empty": size for reason, size in complete.items()})
@@ -249,13 +257,13 @@ def _options(responses: Sequence[Response], name: str) -> dict[str, list[str]]:
 
     With one answer per option and response, thousands of options would fill the memory: refused.
     """
-    chosen: defaultdict[str, set[str]] = defaultdict(set)
+    options_of: defaultdict[str, set[str]] = defaultdict(set)
     multiple: set[str] = set()
     for response in responses:
         for question, value in response.answers.items():
-            chosen[question].update((value,) if isinstance(value, str) else value or ())
+            options_of[question].update(chosen(value))
             multiple.update({question} if isinstance(value, tuple) and len(value) > 1 else ())
-    options = {question: sorted(names) for question, names in chosen.items() if question in multiple}
+    options = {question: sorted(names) for question, names in options_of.items() if question in multiple}
     most = max(options, key=lambda question: len(options[question]), default="")
     size = len(responses) * len(options.get(most, ()))
     if size > MOST_ANSWERS:
@@ -273,7 +281,7 @@ def _split(answers: Mapping[str, Value], options: Mapping[str, Sequence[str]], r
         if question not in options:
             split[question] = value
             continue
-        on = {value} if isinstance(value, str) else set(value or ())
+        on = set(chosen(value))
         is_empty = not on and rules.empty == "drop"
         for option in options[question]:
             split[f"{question}:{option}"] = None if is_empty else "yes" if option in on else "no"
@@ -286,7 +294,7 @@ def label(value: Value) -> str:
     >>> label("yes"), label(("b", "a")), label(None)
     ('yes', '["a", "b"]', '[]')
     """
-    return value if isinstance(value, str) and value else json.dumps(sorted(value or ()), ensure_ascii=False)
+    return value if isinstance(value, str) and value else json.dumps(sorted(chosen(value)), ensure_ascii=False)
 
 
 def read_export(
@@ -299,8 +307,21 @@ def read_export(
     every: bool = False,
 ) -> dict[str, Annotations]:
     """The annotations of the question the user means, or of every question."""
-    # The named tool writes plain files only.
-    if source.shape in SPECIAL and source.shape not in tool.shapes:
+    with explained(source, tool, options):
+        export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
+    export.refuse_unknown(options)
+    if options.text is not None and not export.items.texts:
+        raise UsageError(f"{opt.text(options.text)}: no item of this export has such a text; leave it out")
+    questions = named_questions(tuple(export.rows), options.question)
+    if len(questions) > 1 and not every:
+        raise several_questions(questions, source.name, tool, f", or score each with {opt.all_questions}")
+    return {question: _annotations(source, export, question, options, rules, missing) for question in questions}
+
+
+@contextmanager
+def explained(source: Source, tool: Tool, options: ReaderOptions) -> Iterator[None]:
+    """Refuse what this tool does not write, before and while it is read."""
+    if source.shape in SPECIAL and source.shape not in tool.shapes:  # it writes plain files only
         kind = "an archive" if source.shape == ARCHIVE else f"a {source.shape}"
         raise FileError(f"{source.name}: {kind}, but exports of {tool.title} are files; name the files")
     for role in (ITEM, ANNOTATOR, TIME):
@@ -312,8 +333,8 @@ def read_export(
                 f"leave it out, or read the file as a plain table with {opt.format('long')}"
             )
     try:
-        export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError, SyntaxError) as error:
         if isinstance(error, SpagreeError):
             raise
         raise DataError(
@@ -323,11 +344,6 @@ def read_export(
     finally:
         if options.where is not None:  # --where may be why nothing was found
             options.where.refuse_nothing(tool.title)
-    if options.text is not None and not export.items.texts:
-        raise UsageError(f"{opt.text(options.text)}: no item of this export has such a text; leave it out")
-    questions = export.chosen(options.question, every=every, name=source.name)
-    understood = {question: _understood(source, export, question, options, rules) for question in questions}
-    return {question: _annotations(export, question, options, understood[question], missing) for question in questions}
 
 
 def _named(options: ReaderOptions) -> dict[str, str]:
@@ -337,49 +353,44 @@ def _named(options: ReaderOptions) -> dict[str, str]:
 
 
 def _annotations(
-    export: Export, question: str, options: ReaderOptions, understood: Understood, missing: tuple[str, ...]
+    source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules, missing: tuple[str, ...]
 ) -> Annotations:
-    before = len(options.cautions)
+    tool, before = export.tool, len(options.warnings)
     frame = export.frame(question, options)
-    cautions = (*options.cautions, *_control_questions(export.golds.get(question, 0)), *_two_texts(export))
-    del options.cautions[before:]  # they concern this question only
-    lazy: nw.LazyFrame[Any] = columns.with_missing(nw.from_native(frame.lazy()), missing)
-    present = {role: name for role, name in understood.columns.items() if role in frame.columns}
-    roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in frame.columns]
-    examples = tuple(tuple(str(value) for value in row) for row in frame.select(roles).head(SHOWN_EXAMPLES).rows())
-    complete = replace(understood, columns=present, examples=examples)
-    return Annotations(lazy, complete, cautions, export.left_out.get(question, {}))
-
-
-def _control_questions(size: int) -> Iterator[Caution]:
-    """A caution for ground truth that counts."""
-    if size:
-        marked = count(size, "annotation is", "annotations are")
-        message = f"{marked} marked as ground truth, as control questions are, and counted; to leave them out: "
-        yield Caution("control_questions", message + opt.ground_truth("drop"))
-
-
-def _two_texts(export: Export) -> Iterator[Caution]:
-    """A caution for different items with the same id, as on two servers."""
-    for item, other in islice(export.items.other_texts.items(), 1):
-        size = count(len(export.items.other_texts), "item has", "items have")
-        texts = " and ".join(shown(text[:SHOWN_TEXT]) for text in (export.items.texts[item], other))
-        tell = f", or name a field that tells them apart with {opt.item}" if ITEM in export.tool.renames else ""
-        yield Caution(
-            "several_texts",
-            f"{size} several texts, such as {shown(item)}: {texts}. If these are different items that share an id, as "
-            f"in exports of several servers, score each file by itself{tell}",
-        )
-
-
-def _understood(source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules) -> Understood:
-    """Where each role came from, in the tool's or the user's words, and what counted."""
-    tool = export.tool
-    fields = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
-    columns = {ITEM: fields[ITEM], ANNOTATOR: fields[ANNOTATOR], LABEL: question, TIME: fields[TIME], **_named(options)}
-    others = [name for name in export.questions if name != question]
+    warnings = (*options.warnings, *_cautions(export, question))
+    del options.warnings[before:]  # they concern this question only
+    lazy: nw.LazyFrame[Any] = cells.with_missing(nw.from_native(frame.lazy()), missing)
+    # Where each role came from, in the tool's or the user's words, and what counted.
+    columns = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
+    columns = {**columns, LABEL: question, **_named(options)}
+    present = {role: columns[role] for role in (ITEM, ANNOTATOR, LABEL, TIME, CLUSTER, GROUP) if role in frame.columns}
+    others = [name for name in export.rows if name != question]
     more = [f"other questions: {', '.join(others)}"] if others else []
     counted = f"counted: {rules.in_words(tool, export.statuses)}"
     notes = [options.notes[question]] if question in options.notes else []
     conditions = [] if options.where is None else [options.where.in_words()]
-    return Understood(source.name, tool.name, columns, rules=(*conditions, *more, *notes, counted))
+    told = (*conditions, *more, *notes, counted)
+    roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in frame.columns]
+    examples = tuple(tuple(str(value) for value in row) for row in frame.select(roles).head(SHOWN_EXAMPLES).rows())
+    complete = Understood(source.name, tool.name, present, examples=examples, rules=told)
+    return Annotations(lazy, complete, warnings, export.left_out.get(question, {}))
+
+
+def _cautions(export: Export, question: str) -> Iterator[Warning]:
+    """Warnings of regions beside the classes, of ground truth that counts, and of items that share an id."""
+    if export.regions:
+        message = f"{count(export.regions, 'region')} marked beside the classes and ignored: spagree compares classes"
+        yield Warning("regions_left_aside", message)
+    if size := export.golds.get(question, 0):
+        marked = count(size, "annotation is", "annotations are")
+        message = f"{marked} marked as ground truth, as control questions are, and counted; to leave them out: "
+        yield Warning("control_questions", message + opt.ground_truth("drop"))
+    for item, other in islice(export.items.other_texts.items(), 1):
+        number = count(len(export.items.other_texts), "item has", "items have")
+        texts = " and ".join(shown(text[:SHOWN_TEXT]) for text in (export.items.texts[item], other))
+        tell = f", or name a field that tells them apart with {opt.item}" if ITEM in export.tool.renames else ""
+        yield Warning(
+            "several_texts",
+            f"{number} several texts, such as {shown(item)}: {texts}. If these are different items that share an id, "
+            f"as in exports of several servers, score each file by itself{tell}",
+        )

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from spagree.errors import DataError
+from spagree.messages import listed, shown
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.read.columns import COMMON_NAMES
-from spagree.read.files.paths import File
-from spagree.read.table import listed, shown
-from spagree.read.tools.records import Record, answer, entries, item_text, known, records
+from spagree.read.columns import plain_name
+from spagree.read.tools.records import Record, answer, entries, item_text, known, members, records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.words import ranked, texts, words
 
-WHO = {name for group in COMMON_NAMES[ANNOTATOR] for name in group.split()}
-TELLING = {name for name in WHO if not name.startswith(("user", "participant", "email"))}  # other names are too common
-LABELS = {name for group in COMMON_NAMES[LABEL] for name in group.split()}
-IDS = [name for group in COMMON_NAMES[ITEM] for name in group.split()]
-TEXTS = ("text", "sentence", "post", "comment", "tweet", "content", "document", "prompt", "question", "title",
-         "image_url")  # fmt: skip
+COMMON = ("user", "participant", "email")  # beginnings of names that are too common to tell a dataset by
 ARGILLA = {"user_id", "value", "status"}
 LISTS = re.compile(r".*\[\]|List\(.*", re.DOTALL)
 
@@ -31,18 +26,22 @@ def recognise(source: Source) -> bool:
     """A column of annotators per item, alone or together with their labels."""
     if source.shape == FOLDER:
         return source.has("dataset_info.json") and any(name.endswith(".arrow") for name in source.keys)
-    if source.shape == COLUMNS:
-        return any(_is_typed(name, kind) for name, kind in source.keys.items())
+    if source.shape == COLUMNS:  # by type: a structure that names annotators, or a list of them
+        return any(
+            _fits(re.findall(r"\w+", kind), _telling()) and _fits(re.findall(r"\w+", kind), words(LABEL))
+            if "struct" in kind.lower()
+            else _fits([name], _telling()) and LISTS.fullmatch(kind) is not None
+            for name, kind in source.keys.items()
+        )
     if source.shape == OBJECTS and len(source.objects) == 1 and _is_table(source.objects[0]):
         return False
     return source.shape == OBJECTS and any(map(_is_telling, source.objects))
 
 
-def _is_typed(name: str, kind: str) -> bool:
-    """By column type: a list of annotators, or a structure that names them."""
-    if "struct" in kind.lower():
-        return _fits(re.findall(r"\w+", kind), TELLING) and _fits(re.findall(r"\w+", kind), LABELS)
-    return _fits([name], TELLING) and LISTS.fullmatch(kind) is not None
+@cache
+def _telling() -> frozenset[str]:
+    """The names of annotators that no other data use."""
+    return frozenset(name for name in words(ANNOTATOR) if not name.startswith(COMMON))
 
 
 def _is_telling(record: Record) -> bool:
@@ -50,7 +49,7 @@ def _is_telling(record: Record) -> bool:
     together, beside = _together(record), _beside(record)
     inside = record[together] if together else None
     names = list(inside[0] if isinstance(inside, list) else inside) if inside else list(record) if beside else []
-    return _fits(names, TELLING) and _fits(names, LABELS)
+    return _fits(names, _telling()) and _fits(names, words(LABEL))
 
 
 def _is_table(record: Record) -> bool:
@@ -60,31 +59,35 @@ def _is_table(record: Record) -> bool:
     True
     """
     columns = [value for value in record.values() if isinstance(value, list)]
-    if len(columns) == len(record) and len(set(map(len, columns))) == 1 and _fits(list(record), set(IDS)):
+    if len(columns) == len(record) > 1 and all(value and isinstance(value[0], dict) for value in columns):
+        return True  # the rows of each item
+    if len(columns) == len(record) and len(set(map(len, columns))) == 1 and _fits(list(record), words(ITEM)):
         return True
     together = _together(record)
     rows = record[together] if together else ()
-    is_item = _fits(list(_scalars(record)), set(IDS))
-    return not is_item and isinstance(rows, list) and bool(rows) and _fits(list(rows[0]), set(IDS))
+    is_item = _fits(list(_scalars(record)), words(ITEM))
+    return not is_item and isinstance(rows, list) and bool(rows) and _fits(list(rows[0]), words(ITEM))
 
 
-def _fits(names: Sequence[str], usual: set[str]) -> bool:
+def _fits(names: Sequence[str], usual: Collection[str]) -> bool:
     """Whether any of the names is a usual one, in singular or plural."""
-    plain = ["".join(character for character in name.casefold() if character.isalnum()) for name in names]
-    return any(name in usual or name.removesuffix("s") in usual for name in plain)
+    return any(name in usual or name.removesuffix("s") in usual for name in map(plain_name, names))
 
 
 def _is_who(name: str) -> bool:
-    return _fits([name], WHO)
+    return _fits([name], words(ANNOTATOR))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The annotations of each row, in any of the layouts."""
-    if source.shape == FOLDER:  # as datasets saves them
-        paths = [Path(source.path) / name for name in source.keys if name.endswith((".arrow", ".parquet"))]
-        source = replace(source, files=tuple(File(path, str(path), "arrow") for path in paths))
+    source = replace(source, files=tuple(members(source, ".arrow", ".parquet")))  # of a folder as datasets saves it
     for place, number, record in records(source, options):
-        item, text = _item(record, number, options), item_text(_scalars(record), options, place, *TEXTS)
+        scalars = _scalars(record)
+        plain = {plain_name(name): name for name in scalars}
+        usual = (plain[name] for names in ranked(ITEM) for name in names if name in plain)
+        guess = next((found for name in usual if (found := known(scalars[name]))), str(number))
+        item = known(record.get(options.item)) if options.item else guess
+        text = item_text(scalars, options, place, *texts("huggingface"))
         together = _together(record)
         for annotation in entries(record[together], place) if together else _parallel(place, record):
             who = next((name for name in annotation if _is_who(name)), None)
@@ -92,14 +95,6 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(annotation))}")
             answers = {name: answer(value) for name, value in annotation.items() if name != who}
             yield Response(item, known(annotation[who]), answers, row=number, text=text, fields=record)
-
-
-def _item(record: Record, number: int, options: ReaderOptions) -> str:
-    if options.item:
-        return known(record.get(options.item)) or str(number)
-    scalars = _scalars(record)
-    plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in scalars}
-    return next((text for name in IDS if name in plain and (text := known(scalars[plain[name]]))), str(number))
 
 
 def _scalars(record: Record) -> Record:

@@ -1,36 +1,242 @@
-"""INCEpTION and WebAnno: the CSV of the agreement page, one row per position, one column per annotator."""
+"""INCEpTION and WebAnno: the CSV of the agreement page, or the documents of a project as WebAnno TSV, or as CAS (XMI,
+JSON).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+from zipfile import is_zipfile
 
-from spagree.read.tools.records import cell, item_text, known, records
-from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.errors import DataError
+from spagree.read.files.json import as_text
+from spagree.read.files.paths import opened_zip
+from spagree.read.tools.records import cell, elements, inside, item_text, known, records
+from spagree.read.tools.source import ARCHIVE, FOLDER, TABLE, Source
+from spagree.read.tools.tool import UTF16, Mark, Marks, ReaderOptions, Response, Tool
 
 PLACE = ("Type", "Collection", "Document", "Layer", "Feature", "Position")
 TOOL_COLUMNS = frozenset((*PLACE, "Flags"))
 ABSENT = frozenset(("", "<no annotation>", "<not evaluated>"))  # no annotation, like an empty cell of a wide table
 EMPTY = "<no label>"
+NOBODY = ("CURATION_USER", "INITIAL_CAS")
+HEADER = re.compile(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)")
+TOKEN = re.compile(r"\d+-\d+(?:\.\d+)?\t(\d+)-(\d+)\t([^\t]*)\t?(.*)")
+BETWEEN, NUMBER = re.compile(r"(?<!\\)\|"), re.compile(r"(?<!\\)\[(\d+)\]$")
+ESCAPED, BLANKS = re.compile(r"\\(.)"), {"t": "\t", "n": "\n", "r": "\r"}
+
+
+# What segments a text, what describes it as a whole, and what relates two annotations are no marks.
+NO_LAYERS = frozenset(
+    ("Token", "Sentence", "Paragraph", "Heading", "Div", "DocumentMetaData", "DocumentAnnotation", "TagsetDescription",
+     "CASMetadata", "XmlDocument", "XmlElement", "XmlTextNode", "PdfPage", "PdfChunk", "Sofa")
+)  # fmt: skip
+ENDS = ("Governor", "Dependent")  # of a relation
+OWN = frozenset(("id", "sofa", "begin", "end"))
+VALUES = frozenset(
+    f"uima.cas.{kind}" for kind in ["String", "Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double"]
+)
+XMI, CAS, PACKED = ".xmi", ".json", ".zip"
+FEATURES = b'"%FEATURE_STRUCTURES"'  # in every CAS written as JSON
 
 
 def recognise(source: Source) -> bool:
-    """The six columns that say where the annotation is."""
+    """The six columns that say where the annotation is, or a folder per document with a file per annotator."""
+    if source.shape in (FOLDER, ARCHIVE):
+        if any(_is_document(name, ".tsv", XMI) for name in source.keys):
+            return True
+        is_open = any(_is_document(name, CAS, PACKED) for name in source.keys)
+        return is_open and next(_cases(source), None) is not None
     return source.shape == TABLE and source.has(*PLACE)
 
 
+def _is_document(name: str, *suffixes: str) -> bool:
+    path = PurePosixPath(name)
+    return path.suffix in suffixes and "." in path.parent.name and path.stem not in NOBODY
+
+
+def _cases(source: Source) -> Iterator[tuple[str, bytes, frozenset[str]]]:
+    """The documents as CAS: their names and contents, and the features known to hold values and no references."""
+    for name, content in inside(source, XMI, CAS, PACKED):
+        path = PurePosixPath(name)
+        if not _is_document(name, XMI, CAS, PACKED):
+            continue
+        if path.suffix == PACKED and is_zipfile(io.BytesIO(content)):  # under any name: a document and its types
+            with opened_zip(io.BytesIO(content), f"{source.name}/{name}") as archive:
+                files = {each: archive.read(each) for each in archive.namelist() if each.endswith((XMI, ".xml"))}
+            types = [content for each, content in files.items() if each.endswith(".xml")]
+            plain = frozenset(feature for each in types for feature in _plain_features(name, each))
+            cases = {str(path.with_name(PurePosixPath(each).name)): each for each in files if each.endswith(XMI)}
+            yield from ((own, files[each], plain) for own, each in cases.items() if _is_document(own, XMI))
+        elif path.suffix == XMI or (path.suffix == CAS and FEATURES in content):
+            yield name, content, frozenset()
+
+
+def _plain_features(place: str, types: bytes) -> Iterator[str]:
+    """The features of a type system that hold texts, numbers or truths."""
+    read = ""
+    texts = {"name": "", "rangeTypeName": ""}
+    for name, _, _, text in elements(place, types):
+        read = name or read
+        if read in texts and not name:
+            texts[read] = text
+        elif name == "/featureDescription" and texts["rangeTypeName"] in VALUES:
+            yield texts["name"]
+
+
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """One response per non-empty cell; layer and feature are the question."""
+    """One response per non-empty cell, with layer and feature as the question; or per document and annotator."""
+    if source.shape in (FOLDER, ARCHIVE):
+        yield from _documents(source)
+        return
     for place, line, row in records(source, options):
         layer, feature = cell(row, "Layer", place), cell(row, "Feature", place)
-        question = f"{layer.rpartition('.')[2]}.{feature}".strip(".")
         item = " ".join(filter(None, (cell(row, name, place) for name in ("Collection", "Document", "Position"))))
         text = item_text(row, options, place)
         absent = ABSENT if "Flags" in row else ABSENT | {"null"}  # as releases before that column wrote
         for name in row:
             if name and name not in TOOL_COLUMNS and row[name] not in absent:
                 value = None if row[name] == EMPTY else known(row[name])
-                yield Response(item, name, {question: value}, row=line, text=text, fields=row)
+                yield Response(item, name, {_question(layer, feature): value}, row=line, text=text, fields=row)
+
+
+def _question(layer: str, feature: str) -> str:
+    return f"{layer.rpartition('.')[2]}.{feature}".strip(".")
+
+
+def _documents(source: Source) -> Iterator[Response]:
+    """The spans of each annotator in each document, by layer and feature."""
+    states = {}
+    for _, content in inside(source, ".json"):
+        project = json.loads(content) if FEATURES not in content else {}
+        for document in project.get("annotation_documents") or () if isinstance(project, dict) else ():
+            states[document["name"], document["user"]] = document["state"].lower()
+    found = []
+    for name, content in inside(source, ".tsv"):
+        if _is_document(name, ".tsv"):
+            path = PurePosixPath(name)
+            item, who = path.parent.name, path.stem
+            found.append((item, who, *_document(f"{source.name}/{name}", content.decode("utf-8-sig"))))
+    found += _of_cases(source)
+    given = [(question, marks.marks) for _, _, spans, _ in found for question, marks in spans.items()]
+    valued = {question for question, marks in given if any(mark.label for mark in marks)}
+    layers = {question.partition(".")[0] for question in valued}
+    for item, who, spans, text in found:  # features that nobody filled in do not name the spans of a layer
+        kept = {name: marks for name, marks in spans.items() if name in valued or name.partition(".")[0] not in layers}
+        status = states.get((item, who), "")
+        yield Response(item, who, dict(kept), status=status, text=text, is_complete=True)
+
+
+def _of_cases(source: Source) -> Iterator[tuple[str, str, dict[str, Marks], str]]:
+    """The same of documents written as CAS, in which a feature without a value does not appear."""
+    given = []
+    features: dict[str, dict[str, None]] = {}  # of each layer, in any document
+    for name, content, plain in _cases(source):
+        place = f"{source.name}/{name}"
+        text, spans = _xmi(place, content, plain) if name.endswith(XMI) else _json(place, content)
+        for layer, values, _ in spans:
+            features.setdefault(layer, {}).update((feature, None) for feature in values if feature not in OWN)
+        given.append((PurePosixPath(name), place, text, spans))
+    questions = {layer: [*names] or [""] for layer, names in features.items()}
+    for path, place, text, spans in given:
+        marks = {
+            _question(layer, feature): Marks(place, [], [text], (UTF16,))
+            for layer, names in questions.items()
+            for feature in names
+        }
+        for layer, values, where in spans:
+            for feature in questions[layer]:
+                mark = Mark(as_text(values.get(feature, "")), values["begin"], values["end"], place=where)
+                marks[_question(layer, feature)].marks.append(mark)
+        yield path.parent.name, path.stem, marks, text
+
+
+Spans = list[tuple[str, Mapping[str, Any], str]]  # layer, features and ends, place
+
+
+def _xmi(place: str, content: bytes, plain: frozenset[str]) -> tuple[str, Spans]:
+    """The text and its annotations; a feature that is not ``plain`` may name other elements by their numbers."""
+    found = [each for each in elements(place, content) if each.attributes]
+    text, view = _view(place, [each.attributes for each in found if each.name == "Sofa"])
+    ids = {each.attributes.get("id") for each in found}
+    spans: Spans = []
+    for name, attributes, line, _ in found:
+        is_mark = "begin" in attributes and "end" in attributes and attributes.get("sofa") == view
+        if is_mark and name not in NO_LAYERS and not all(end in attributes for end in ENDS):
+            values = OWN | plain
+            own = {key: value for key, value in attributes.items() if key in values or not {*value.split()} <= ids}
+            spans.append((name, own, f"{place}:{line}"))
+    return text, spans
+
+
+def _json(place: str, content: bytes) -> tuple[str, Spans]:
+    """The same of JSON, where references begin with a sign."""
+    try:
+        found = json.loads(content)["%FEATURE_STRUCTURES"]
+    except (ValueError, TypeError):
+        raise DataError(f"{place}: damaged JSON; export it again") from None
+    known_ones = [each for each in found if isinstance(each, dict)]
+    views = [{**each, "id": each.get("%ID")} for each in known_ones if each.get("%TYPE") == "uima.cas.Sofa"]
+    text, view = _view(place, views)
+    spans: Spans = []
+    for each in known_ones:
+        layer = str(each.get("%TYPE")).rpartition(".")[2]
+        is_mark = "begin" in each and "end" in each and each.get("@sofa") == view
+        if is_mark and layer not in NO_LAYERS and not all(f"@{end}" in each for end in ENDS):
+            own = {key: value for key, value in each.items() if not key.startswith(("@", "%", "^"))}
+            spans.append((layer, own, f"{place}: annotation {as_text(each.get('%ID'))}"))
+    return text, spans
+
+
+def _view(place: str, views: Sequence[Mapping[str, Any]]) -> tuple[str, Any]:
+    """The text of a document, and the number of it."""
+    if not views or not isinstance(views[0].get("sofaString"), str):
+        raise DataError(f"{place}: a document without its text; export it again")
+    return views[0]["sofaString"], views[0].get("id")
+
+
+def _document(place: str, content: str) -> tuple[dict[str, Marks], str]:
+    """The spans of a document by question, and its text, rebuilt from the tokens: offsets count UTF-16 units."""
+    if not content.startswith("#FORMAT=WebAnno TSV 3"):
+        raise DataError(f"{place}: not WebAnno TSV 3; export the documents in that format")
+    columns: list[tuple[str, list[str]]] = []  # of each layer of spans, and of others
+    spans: dict[tuple[int, int, str], dict[int, Mark]] = {}
+    text = bytearray()
+    for number, line in enumerate(content.split("\n"), 1):
+        if header := HEADER.fullmatch(line.rstrip("\r")):
+            features = header[3].split("|")
+            columns.append((header[2] if header[1] == "SP" else "", features))
+        elif token := TOKEN.fullmatch(line.rstrip("\r")):
+            start, end = int(token[1]), int(token[2])
+            text.extend(b" \x00" * (end - len(text) // 2))
+            text[2 * start : 2 * end] = token[3].encode("utf-16-le")
+            cells = iter(token[4].split("\t"))
+            for layer, (name, features) in enumerate(columns):
+                for feature, value in zip(range(len(features)), cells, strict=False):
+                    for place_in_stack, piece in enumerate(BETWEEN.split(value) if name and value != "_" else ()):
+                        chain = NUMBER.search(piece)
+                        key = f"[{chain[1]}]" if chain else f"{number} {place_in_stack}"
+                        label = ESCAPED.sub(lambda found: BLANKS.get(found[1], found[1]), NUMBER.sub("", piece))
+                        marks = spans.setdefault((layer, feature, key), {})
+                        marks[number] = Mark("" if label == "*" else label, start, end, place=f"{place}:{number}")
+    given = {
+        _question(name, feature): Marks(place, [], [text.decode("utf-16-le")], (UTF16,))
+        for name, features in columns
+        for feature in features
+        if name
+    }
+    for (layer, feature, _), parts in spans.items():
+        first = next(iter(parts.values()))
+        whole = first._replace(
+            start=min(part.start for part in parts.values()), end=max(part.end for part in parts.values())
+        )
+        name, features = columns[layer]
+        given[_question(name, features[feature])].marks.append(whole)
+    return given, text.decode("utf-16-le")
 
 
 TOOL = Tool(
@@ -39,5 +245,9 @@ TOOL = Tool(
     fields={"item": "Document, Position", "annotator": "column"},
     recognise=recognise,
     responses=responses,
+    statuses={"new": "pending", "ignore": "skipped"},
+    counted=("finished", "in_progress"),
     renames=frozenset(),
+    shapes=frozenset({FOLDER, ARCHIVE}),
+    tells_seen=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html.parser import HTMLParser
@@ -12,13 +13,14 @@ from sys import intern
 from typing import Any
 
 from spagree.errors import DataError, FileError, count
-from spagree.messages import opt
+from spagree.messages import Warning, opt, shown
 from spagree.read.files.json import DECODER, as_text
-from spagree.read.table import shown
 from spagree.read.tools.records import (
     Record,
     answer,
     cell,
+    chosen,
+    decoded,
     is_true,
     item_text,
     known,
@@ -28,11 +30,22 @@ from spagree.read.tools.records import (
     records,
     rows,
     split_columns,
-    tell_regions,
 )
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, address_in
-from spagree.understood import Caution
+from spagree.read.tools.tool import (
+    CHARACTERS,
+    KEPT,
+    NO_FIELDS,
+    UTF16,
+    Mark,
+    Marks,
+    ReaderOptions,
+    Response,
+    Tool,
+    Value,
+    address_in,
+)
+from spagree.read.words import texts
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
 TOOL_COLUMNS = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
@@ -53,41 +66,26 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     if source.shape in (DATABASE, SERVER):
         yield from database_responses(source, options, seen)
     else:
-        yield from _from_files(source, options, seen)
-    _tell(seen, options, source)
-
-
-def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
-    named = config_aliases(options)
-    flat: list[tuple[str, Record]] = []
-    for place, _, record in records(source, options):
-        if "annotations" in record:
-            yield from task_responses(place, record, options, named, seen)
-        else:
-            flat.append((place, record))
-    controls = _controls([row for _, row in flat], options.question) if flat else ()
-    for place, row in flat:
-        if known(row.get("annotation_id")):  # unannotated tasks have a row without one
-            yield _row_response(place, row, options, named, controls, seen)
-
-
-def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
-    """Pass on what the user should know; refuse an export of marked regions only."""
-    if seen.regions:
-        refusal = (
-            f"{count(seen.regions, 'region')} marked and no classes chosen; spagree compares classes: add a choice for "
-            "the whole task (Choices without perRegion), or compare the regions with a tool for spans or boxes"
-        )
-        ignored = count(seen.regions, "marked or described region")
-        tell_regions(source, options, ignored, "" if seen.controls else refusal)
+        named = config_aliases(options)
+        flat: list[tuple[str, Record]] = []
+        for place, _, record in records(source, options):
+            if "annotations" in record:
+                yield from task_responses(place, record, options, named, seen)
+            else:
+                flat.append((place, record))
+        controls = _controls([row for _, row in flat], options.question)
+        for place, row in flat:
+            if known(row.get("annotation_id")):  # unannotated tasks have a row without one
+                for response in task_responses(place, _task(row, controls, options), options, named, seen):
+                    yield response._replace(status=KEPT)  # rows do not say that they were submitted
     if seen.edited:
         edited = count(seen.edited, "annotation was", "annotations were")
         message = f"{edited} changed by someone else; the author counts as the annotator"
-        options.cautions.append(Caution("edited_by_others", message))
+        options.warnings.append(Warning("edited_by_others", message))
     if seen.repeated:
         repeated = count(seen.repeated, "result repeats", "results repeat")
         message = f"{repeated} a control within an annotation; all results of a control count as one set"
-        options.cautions.append(Caution("several_results", message))
+        options.warnings.append(Warning("several_results", message))
     options.notes.update(
         dict.fromkeys(seen.ratings, f"stars are ordered: {opt.metric('ordinal')} gives credit for near misses")
     )
@@ -117,59 +115,62 @@ def _place(keys: Sequence[str], name: str) -> int:
     return keys.index(name) if name in keys else 0
 
 
+def _task(row: Record, controls: Sequence[str], options: ReaderOptions) -> Record:
+    """A row of JSON-MIN, CSV or TSV as a task with one annotation; skips and ground truth are not marked in rows."""
+    made = options.time or "created_at"
+    annotation = {"id": row["annotation_id"], made: row.get(made)}
+    annotation["completed_by"] = row.get("annotator") if options.annotator in NUMBER_OF_USER else None
+    annotation["result"] = [
+        {"from_name": name, "value": value} for name in controls if name in row for value in _values(row[name])
+    ]
+    data = {name: value for name, value in row.items() if name not in controls}
+    answers = {name: row[name] for name in controls if name in row}
+    return {**answers, "id": cell(row, "id", ""), "data": data, "annotations": [annotation]}
+
+
+def _values(value: Any) -> list[Record]:
+    """The results in a cell: one choice is a bare text, several are an object, other controls a list of objects."""
+    if isinstance(value, str) and value[:2] in ('{"', '["', "[{"):
+        with suppress(ValueError):
+            value = DECODER.decode(value)
+    if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        return value
+    if isinstance(value, dict):
+        return [value]
+    return [{"choices": value if isinstance(value, list) else [value]}] if known(value) else []
+
+
 def task_responses(place: str, task: Record, options: ReaderOptions, named: Aliases, seen: Seen) -> Iterator[Response]:
     """The annotations and drafts of a task; predictions are not annotations."""
     data = part(task, "data", dict, place)
     item = cell(data, options.item, place) if options.item else cell(task, "id", place)
-    text = item_text(data, options, place, *TEXTS)
+    text = item_text(data, options, place, *texts("label-studio"))
     for position, annotation in enumerate(part(task, "annotations", list, place), 1):
         if not isinstance(annotation, dict) or "result" not in annotation:
-            raise _incomplete(f"{place}: annotation {position}", annotation)
-        yield from _annotation(place, item, text, annotation, options, named, seen, task)
+            is_object = isinstance(annotation, dict)
+            found = "has no 'result'" if is_object else f"should be an object, found {shown(as_text(annotation))}"
+            raise DataError(f"{place}: annotation {position}: {found}; export the annotations with all their fields")
+        author, editor = annotation.get("completed_by"), annotation.get("updated_by")
+        by = person(author, options)
+        if editor is not None and editor != author:
+            seen.edited += person(editor, options) not in (None, by)
+        time = known(annotation.get(options.time or "created_at"))
+        status = "cancelled" if annotation.get("was_cancelled") is True else "submitted"
+        is_gold, digits = annotation.get("ground_truth") is True, as_text(annotation.get("id"))
+        number = int(digits) if digits.isdecimal() else 0
+        by_suffix = answers(place, part(annotation, "result", list, place), named, seen, data)
+        is_whole = status == "submitted" and len(by_suffix) == 1
+        for suffix, values in by_suffix.items():
+            if values or len(by_suffix) == 1:
+                yield Response(item + suffix, by, values, time, status, is_gold, number, text, is_whole, task)
     for draft in part(task, "drafts", list, place):
         if isinstance(draft, dict):
-            by_suffix = answers(place, part(draft, "result", list, place), named, seen)
-            who = person(draft.get("user"), options)
-            yield from (
-                Response(item + suffix, who, values, None, "draft", row=AFTER_ALL, text=text, fields=task)
-                for suffix, values in by_suffix.items()
+            who, by_suffix = (
+                person(draft.get("user"), options),
+                answers(place, part(draft, "result", list, place), named, seen, data),
             )
-
-
-def _incomplete(place: str, annotation: Any) -> DataError:
-    if isinstance(annotation, dict):
-        return DataError(f"{place}: has no 'result'; export the annotations with all their fields")
-    return DataError(f"{place}: should be an object, found {shown(as_text(annotation))}; export all fields")
-
-
-def _annotation(
-    place: str,
-    item: str,
-    text: str | None,
-    annotation: Record,
-    options: ReaderOptions,
-    named: Aliases,
-    seen: Seen,
-    task: Record,
-) -> list[Response]:
-    """One annotation: a response, or one for each item of a list."""
-    author, editor = annotation.get("completed_by"), annotation.get("updated_by")
-    by = person(author, options)
-    if editor is not None and editor != author:
-        seen.edited += person(editor, options) not in (None, by)
-    result, time = annotation["result"], annotation.get(options.time or "created_at")
-    by_suffix = answers(place, result if type(result) is list else part(annotation, "result", list, place), named, seen)
-    if type(time) is not str or not time:
-        time = known(time)
-    status = "cancelled" if annotation.get("was_cancelled") is True else "submitted"
-    is_gold, number = annotation.get("ground_truth") is True, _number(annotation.get("id"))
-    if len(by_suffix) == 1:
-        return [Response(item, by, by_suffix[""], time, status, is_gold, number, text, status == "submitted", task)]
-    return [
-        Response(item + suffix, by, values, time, status, is_gold, number, text, fields=task)
-        for suffix, values in by_suffix.items()
-        if values
-    ]
+            for suffix, values in by_suffix.items():
+                yield Response(item + suffix, who, values, status="draft", row=AFTER_ALL, text=text, fields=task)
 
 
 def link(task: Record) -> str | None:
@@ -186,58 +187,8 @@ def link(task: Record) -> str | None:
     return address_in(task)
 
 
-def _number(text: Any) -> int:
-    if type(text) is int:
-        return text
-    return int(text) if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()) else 0
-
-
-def _row_response(
-    place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str], seen: Seen
-) -> Response:
-    """A row of JSON-MIN, CSV or TSV, which omit skipped annotations and do not mark status or ground truth."""
-    cells = {name: _classes(name, row[name], seen) for name in controls if name in row}
-    labels = {name: named.value(name, value) for name, (value, is_class) in cells.items() if is_class}
-    item = cell(row, options.item or "id", place)
-    time = known(row.get(options.time or "created_at"))
-    text = item_text(row, options, place, *(name for name in TEXTS if name not in controls))
-    who, number = known(row.get("annotator")), _number(row.get("annotation_id"))
-    return Response(item, who, labels, time, row=number, text=text, is_complete=True, fields=row)
-
-
-def _classes(control: str, value: Any, seen: Seen) -> tuple[Value, bool]:
-    """The classes in a cell, and whether it holds any; marked regions are counted and ignored.
-
-    One choice is a bare text, several are an object; other controls are a list of objects.
-    """
-    decoded = _decoded(value) if isinstance(value, str) and value[:2] in ('{"', '["', "[{") else value
-    if not isinstance(decoded, list) or not decoded or not all(isinstance(entry, dict) for entry in decoded):
-        label = simple_value(decoded) if isinstance(decoded, dict) else answer(decoded)
-    else:
-        rest = [entry for entry in decoded if REGIONS.isdisjoint(entry)]
-        seen.regions += len(decoded) - len(rest)
-        if not rest:
-            return None, False
-        seen.repeated += len(rest) > 1
-        label = simple_value(rest[0])
-        for entry in rest[1:]:
-            label = both(label, simple_value(entry))
-        if "rating" in rest[0]:
-            seen.ratings.add(control)
-    if label:
-        seen.controls.add(control)
-    return label, True
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return DECODER.decode(text)
-    except ValueError:
-        return text
-
-
+NUMBER_OF_USER = (None, "id", "annotator", "completed_by")  # what --annotator may call it
 AFTER_ALL = 2**62  # the number of every draft, so drafts sort last
-TEXTS = ("text", "content", "title", "html", "dialogue", "image", "audio", "video")  # the usual keys of the data
 SIMPLE = ("choices", "labels", "rating", "number", "selected", "text", "datetime")
 # A value with one of these keys marks a region or an order: in text, an image, audio, video or a list.
 REGIONS = frozenset(
@@ -250,27 +201,11 @@ class Seen:
     """What the reader found that the user should know."""
 
     edited: int = 0
-    regions: int = 0
     repeated: int = 0
-    controls: set[str] = field(default_factory=set)
     ratings: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Aliases:
-    """Stored value of a choice → its text, by control."""
-
-    by_control: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def text(self, control: str, stored: str) -> str:
-        """The text of a choice, whichever of the two was stored."""
-        return self.by_control.get(control, {}).get(stored, stored)
-
-    def value(self, control: str, value: Value) -> Value:
-        """The same for a whole answer."""
-        if value is None or isinstance(value, str):
-            return value and self.text(control, value)
-        return one_or_more(self.text(control, option) for option in value)
+Aliases = Mapping[str, Mapping[str, str]]  # stored value of a choice → its text, by control
 
 
 class _Config(HTMLParser):
@@ -294,19 +229,18 @@ class _Config(HTMLParser):
 def aliases(config: str) -> Aliases:
     """The aliases in a labelling configuration.
 
-    >>> xml = '<Choices name="mood" toName="t"><Choice value="Neutral" alias="neu"/></Choices>'
-    >>> aliases(xml).text("mood", "neu"), aliases(xml).text("mood", "Neutral")
-    ('Neutral', 'Neutral')
+    >>> aliases('<Choices name="mood" toName="t"><Choice value="Neutral" alias="neu"/></Choices>')
+    {'mood': {'neu': 'Neutral'}}
     """
     parser = _Config()
     parser.feed(config)
-    return Aliases(parser.aliases)
+    return parser.aliases
 
 
 def config_aliases(options: ReaderOptions) -> Aliases:
     """The aliases in the configuration the user named; none without one."""
     if options.config is None:
-        return Aliases()
+        return {}
     try:
         text = Path(options.config).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -320,48 +254,76 @@ def config_aliases(options: ReaderOptions) -> Aliases:
     return aliases(text)
 
 
-def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> dict[str, dict[str, Value]]:
-    """The answers of an annotation by item of a list ("" for the whole task) and control.
-
-    Marked regions and choices about a region are not classes: they are counted and ignored.
-    """
+def answers(
+    place: str, result: Sequence[Any], named: Aliases, seen: Seen, data: Record = NO_FIELDS
+) -> dict[str, dict[str, Value]]:
+    """The answers of an annotation by item of a list ("" for the whole task) and control; regions are marks."""
     by_suffix: dict[str, dict[str, Value]] = {"": {}}
     for entry in result:
         if not isinstance(entry, dict):
             raise DataError(f"{place}: a result should be an object, found {shown(as_text(entry))}")
-        value, control, number = entry.get("value"), entry.get("from_name"), entry.get("item_index")
-        if type(value) is not dict:
-            value = part(entry, "value", dict, place)
+        value, control, number = part(entry, "value", dict, place), entry.get("from_name"), entry.get("item_index")
         if not control:
             continue
-        if not REGIONS.isdisjoint(value):
-            seen.regions += 1
-            continue
         control = intern(str(control))
-        label = named.value(control, simple_value(value)) if named.by_control else simple_value(value)
         labels = by_suffix[""] if number is None else by_suffix.setdefault(f" {as_text(number)}", {})
-        if control in labels:
-            seen.repeated += 1
-            label = both(labels[control], label)
+        before = labels.get(control)
+        if not REGIONS.isdisjoint(value):
+            new = _marks(value)
+            if before is None:
+                texts_in = [] if not new or new[0].quote is None else _texts(data, new[0].quote)
+                before = labels[control] = Marks(place, [], texts_in, (CHARACTERS, UTF16))
+            if isinstance(before, Marks):
+                before.marks.extend(new)
+            continue
+        label = simple_value(value)
+        if control in labels or control in named:
+            seen.repeated += control in labels and not isinstance(before, Marks)
+            options = [option for each in (before, label) for option in chosen(each)]
+            aliased = named.get(control, {})  # one set of options, each as its text, whichever of the two was stored
+            label = one_or_more(aliased.get(option, option) for option in options) if options else label
         labels[control] = label
-        seen.controls.add(control)
         if "rating" in value:
             seen.ratings.add(control)
     return by_suffix
 
 
+def _marks(value: Record) -> list[Mark]:
+    """A mark for each label of a region, with its place in a text, in all paragraphs of a dialogue, or in seconds."""
+    kind = next((key for key in value if key.endswith("labels")), None)
+    if kind is None:
+        return [Mark("")]
+    names = value[kind] if isinstance(value[kind], list) else [value[kind]]
+    where = value["globalOffsets"] if isinstance(value.get("globalOffsets"), dict) else value
+    places = [(each.get("start"), each.get("end")) for each in value.get("ranges", [where])]
+    text = value.get("text") if kind in ("labels", "paragraphlabels") else None  # of HTML, offsets leave out the tags
+    quote = text if isinstance(text, str) else None
+    return [Mark(as_text(name), *place, quote) for name in names for place in places]
+
+
+FETCHED = re.compile(r"(\w+:/)?/\S+")  # the address of what the page fetches
+
+
+def _texts(data: Record, quote: str) -> list[str]:
+    """What may have been marked in a task: its texts, and the paragraphs of its dialogues joined.
+
+    None if the page fetched a text that none here has the first mark of.
+    """
+    texts = [value for value in data.values() if isinstance(value, str)]
+    dialogues = [value for value in data.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    for lines in dialogues:
+        texts += ["".join(as_text(line.get(name)) for line in lines) for name in lines[0]]
+    is_elsewhere = any(map(FETCHED.fullmatch, texts)) and not any(quote in text for text in texts)
+    return [] if is_elsewhere else texts
+
+
 def person(who: Any, options: ReaderOptions) -> str | None:
     """The user's number, which all formats share; snapshots also have ``--annotator email``."""
-    if type(who) is int:
-        return str(who)
-    return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
-
-
-def both(first: Value, second: Value) -> Value:
-    """Two answers to one control are one set."""
-    return one_or_more(
-        option for value in (first, second) for option in ((value,) if isinstance(value, str) else value or ())
-    )
+    if isinstance(who, dict):
+        return known(who.get(options.annotator or "id"))
+    if type(who) is not int:
+        return known(who)
+    return str(who) if options.annotator in NUMBER_OF_USER else None
 
 
 def simple_value(value: Record) -> Value:
@@ -379,7 +341,8 @@ def simple_value(value: Record) -> Value:
 ANNOTATIONS = """
     SELECT CAST(c.id AS TEXT), CAST(c.task_id AS TEXT), CAST(c.project_id AS TEXT), CAST(t.data AS TEXT),
            CAST(c.result AS TEXT), CAST(c.completed_by_id AS TEXT), u.email, CAST(c.was_cancelled AS TEXT),
-           CAST(c.ground_truth AS TEXT), CAST(c.created_at AS TEXT), CAST(c.updated_by_id AS TEXT)
+           CAST(c.ground_truth AS TEXT), CAST(c.created_at AS TEXT), CAST(c.updated_at AS TEXT),
+           CAST(c.updated_by_id AS TEXT)
     FROM task_completion c JOIN task t ON t.id = c.task_id LEFT JOIN htx_user u ON u.id = c.completed_by_id
     ORDER BY c.id"""
 DRAFTS = """
@@ -400,28 +363,23 @@ def database_responses(source: Source, options: ReaderOptions, seen: Seen) -> It
     many = len({row[2] for _, row in entries}) > 1
     for what, (number, task_number, project, data, result, user, email, *more) in entries:
         place = f"{what} {number}"
-        task = {"id": task_number, "project": project, "data": _stored_json(place, data or "{}")}
+        task = {"id": task_number, "project": project, "data": decoded(data or "{}", place, "its data")}
         if options.where is not None and not any(True for _ in options.where.filtered([("", 0, task)])):
             continue
-        who, given = email if options.annotator == "email" else user, _stored_json(place, result or "[]")
+        given = decoded(result or "[]", place, "its result")
+        who = email if options.annotator == "email" else user if options.annotator in NUMBER_OF_USER else None
         if what == "draft":
             task["drafts"] = [{"user": who, "result": given}]
         else:
-            cancelled, gold, created, editor = more
-            annotation = {"id": number, "completed_by": who, "result": given, options.time or "created_at": created}
+            cancelled, gold, created, updated, editor = more
+            annotation = {"id": number, "completed_by": who, "result": given}
+            annotation |= {"created_at": created, "updated_at": updated}
             annotation |= {"was_cancelled": is_true(cancelled), "ground_truth": is_true(gold)}
             task["annotations"] = [annotation | ({"updated_by": editor} if editor != user else {})]
-        named = from_user if from_user.by_control else aliases(configs.get(project) or "")
+        named = from_user or aliases(configs.get(project) or "")
         for response in task_responses(place, task, options, named, seen):
             prefix = f"{project}/" if many else ""
             yield response._replace(answers={prefix + control: value for control, value in response.answers.items()})
-
-
-def _stored_json(place: str, text: str) -> Any:
-    try:
-        return DECODER.decode(text)
-    except ValueError as error:
-        raise DataError(f"{place}: its JSON in the database is damaged ({error})") from None
 
 
 TOOL = Tool(
@@ -435,5 +393,6 @@ TOOL = Tool(
     renames=frozenset({"item", "annotator", "time"}),
     shapes=frozenset({DATABASE, SERVER}),
     is_numbered=True,
+    tells_seen=True,
     link=link,
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spagree.errors import DataError, count
-from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records, tell_regions
+from spagree.errors import DataError
+from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.words import texts
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
 
@@ -19,50 +20,43 @@ def recognise(source: Source) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every label of every data row, in every project."""
-    objects, has_classes = 0, False
     for place, number, row in records(source, options):
-        _refuse_others(place, row)
+        if all(name in row for name in IMPORT):
+            raise DataError(
+                f"{place}: a file for importing into Labelbox, without annotators; export the project (NDJSON)"
+            )
+        if all(name in row for name in OLD):
+            raise DataError(f"{place}: Labelbox's old export format; export the project again (Export v2, NDJSON)")
         shown = part(row, "data_row", dict, place)
-        item, text = cell(shown, options.item or "id", place), item_text(shown, options, place, "row_data")
-        for project in part(row, "projects", dict, place).values():
-            for label in part(project, "labels", list, place):
-                response = _response(place, number, item, text, label)
-                objects += len(part(part(label, "annotations", dict, place), "objects", list, place))
-                has_classes = has_classes or bool(response.answers)
-                yield response._replace(fields=shown)
-    if objects:
-        refusal = (
-            f"{count(objects, 'object')} marked and no classifications; spagree compares classes: add a classification "
-            "of the whole data row, or compare the objects with a tool for boxes or spans"
-        )
-        tell_regions(source, options, count(objects, "marked object"), "" if has_classes else refusal)
-
-
-def _refuse_others(place: str, row: Record) -> None:
-    if all(name in row for name in IMPORT):
-        raise DataError(f"{place}: a file for importing into Labelbox, without annotators; export the project (NDJSON)")
-    if all(name in row for name in OLD):
-        raise DataError(f"{place}: Labelbox's old export format; export the project again (Export v2, NDJSON)")
-
-
-def _response(place: str, number: int, item: str, text: str | None, label: Record) -> Response:
-    details = part(label, "label_details", dict, place)
-    performance = part(label, "performance_details", dict, place)
-    classifications = part(part(label, "annotations", dict, place), "classifications", list, place)
-    answers = {
-        known(classification.get("value")) or cell(classification, "name", place): _value(place, classification)
-        for classification in entries(classifications, place)
-    }
-    return Response(
-        item,
-        known(details.get("created_by")),
-        answers,
-        known(details.get("created_at")),
-        "skipped" if performance.get("skipped") is True else "submitted",
-        is_gold=known(label.get("label_kind")) == "Benchmark" or performance.get("benchmark_reference_label") is True,
-        row=number,
-        text=text,
-    )
+        item, text = cell(shown, options.item or "id", place), item_text(shown, options, place, *texts("labelbox"))
+        projects = part(row, "projects", dict, place).values()
+        for label in (label for project in projects for label in part(project, "labels", list, place)):
+            details = part(label, "label_details", dict, place)
+            performance = part(label, "performance_details", dict, place)
+            given = part(label, "annotations", dict, place)
+            answers: dict[str, Value] = {
+                known(classification.get("value")) or cell(classification, "name", place): _value(place, classification)
+                for classification in entries(part(given, "classifications", list, place), place)
+            }
+            marks = Marks(place)
+            for marked in part(given, "objects", list, place):  # spans of texts, or regions of images
+                where = part(marked, "location", dict, place)
+                last = where.get("end")  # the last character
+                marks.marks.append(Mark(_name(marked), where.get("start"), last if last is None else int(last) + 1))
+            answers["objects"] = marks
+            is_benchmark = performance.get("benchmark_reference_label") is True
+            yield Response(
+                item,
+                known(details.get("created_by")),
+                answers,
+                known(details.get("created_at")),
+                "skipped" if performance.get("skipped") is True else "submitted",
+                is_gold=is_benchmark or known(label.get("label_kind")) == "Benchmark",
+                row=number,
+                text=text,
+                is_complete=len(answers) == 1,
+                fields=shown,
+            )
 
 
 def _value(place: str, classification: Record) -> Value:
@@ -85,6 +79,7 @@ TOOL = Tool(
     fields={"item": "data_row.id", "annotator": "created_by", "time": "created_at"},
     recognise=recognise,
     responses=responses,
+    tells_seen=True,
     statuses={"skipped": "skipped"},
     counted=("submitted",),
 )

@@ -5,31 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
 
-from spagree import timestamps
 from spagree.errors import ColumnError, DataError, count
-from spagree.messages import opt
-from spagree.read.columns import names_link
-from spagree.read.files.json import DECODER
-from spagree.read.files.paths import File
-from spagree.read.table import listed
-from spagree.read.tools.records import answer, cell, file_records, from_text, known, one_or_more
+from spagree.messages import Warning, listed, opt
+from spagree.read import timestamps
+from spagree.read.files.json import as_text
+from spagree.read.tools.records import Record, answer, cell, decoded, file_records, from_text, known, one_or_more
 from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
-from spagree.understood import Caution
-
-if TYPE_CHECKING:
-    pass
+from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.words import texts
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
 BOXES = {"true", "false", "on", "off"}
+COLUMNS = {"HITId", "WorkerId", "AssignmentStatus", "SubmitTime"}
 OMITTED = ("Approve", "Reject")  # final columns that files from the website name in the header but leave out
 BATCH = ("Answer.", "AssignmentStatus")
 OLD = ("hitid", "workerid", "assignmentid")
-TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
 
@@ -47,74 +41,66 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             "leave the rejected rows out and read it as a table: "
             f"{opt.format('long')} {opt.item} 'hitid' {opt.annotator} 'workerid' {opt.label} 'Answer.NAME'"
         )
-    inputs, texts = [name for name in source.keys if name.startswith(INPUT)], _texts(source, options)
-    given = [each for file in source.files for each in _assignments(file, options, inputs, texts.get("", ""))]
+    texts = _texts(source, options)
+    named = {*COLUMNS, options.item, options.time, options.by, options.cluster, *texts.values()}
+    rows = chain.from_iterable(
+        file_records(file, options, lambda name: name in named or name.startswith((ANSWER, INPUT)), OMITTED)
+        for file in source.files
+    )
+    given = [(_assignment(*entry, options, texts.get("")), entry[2]) for entry in rows]
+    inputs = [name for name in source.keys if name.startswith(INPUT)]
     if options.item is None and "" in texts:
         _tell_repeats(inputs, given, options)
-    distinct = {id(response.answers): response.answers for response, _ in given}
-    numbers = _numbers(source, dict.fromkeys(field for answers in distinct.values() for field in answers))
-    ticked = _ticked(distinct)
-    for response, cells in given:
-        answers = ticked[id(response.answers)]
+    numbers = _numbers(inputs, dict.fromkeys(field for response, _ in given for field in response.answers))
+    boxes, joined = _boxes([response.answers for response, _ in given])
+    for response, row in given:
+        answers = _ticked(response.answers, boxes, joined)
         if not numbers:
             yield response._replace(answers=answers)
             continue
-        text_of = {number: known(cells[inputs.index(name)]) for number, name in texts.items() if number}
         for number, part in _by_item(answers, numbers):
             item = f"{response.item} {number}" if number else response.item
-            yield response._replace(item=item, answers=part, text=text_of.get(number, response.text))
+            text = known(row[texts[number]]) if number in texts else response.text
+            yield response._replace(item=item, answers=part, text=text)
 
 
-def _assignments(
-    file: File, options: ReaderOptions, inputs: Sequence[str], text: str
-) -> Iterator[tuple[Response, tuple[str, ...]]]:
-    """The assignments in a file, each with the inputs of its HIT; equal answers are one object."""
-    item, time = options.item or "HITId", options.time or "SubmitTime"
-    wanted = {item, time, text, "HITId", "WorkerId", "AssignmentStatus"}
-    others: dict[str, str] | None = None
-    for place, line, row in file_records(
-        file, options, lambda name: name in wanted or name.startswith((ANSWER, INPUT)) or _is_link(name), OMITTED
-    ):
-        if others is None:
-            others = {name.removeprefix(INPUT): name for name in row if options.needs(name) or _is_link(name)}
-            others |= {name: name for name in row if name in (options.by, options.cluster)}
-            answered = tuple(name for name in row if name.startswith(ANSWER) and name != CROWD)
-        answers = _answers(answered, tuple([row[name] for name in answered]))
-        response = Response(
-            cell(row, item, place),
-            known(row.get("WorkerId")),
-            {**answers, **_crowd(place, row[CROWD])} if row.get(CROWD) else answers,
-            known(row.get(time)),
-            (row.get("AssignmentStatus") or "submitted").lower(),
-            row=line,
-            text=known(row.get(text)),
-            fields={short: row[name] for short, name in others.items()} if others else NO_FIELDS,
-        )
-        yield response, tuple([row.get(name, "") for name in inputs])
+def _assignment(place: str, line: int, row: Record, options: ReaderOptions, text: str | None) -> Response:
+    fields = {name: from_text(value) for name, value in row.items() if name.startswith(ANSWER) and name != CROWD}
+    answers = {name.removeprefix(ANSWER): value for name, value in fields.items()}
+    answers = {name: value for name, value in answers.items() if name.lower() not in OLD}  # ids that a form sent along
+    if row.get(CROWD):
+        found = decoded(row[CROWD], place, CROWD)
+        elements = found[0] if isinstance(found, list) and found else found
+        if not isinstance(elements, dict):
+            raise DataError(f"{place}: {CROWD} holds no answers; export it again")
+        answers |= {name: crowd_value(value, place) for name, value in elements.items()}
+    return Response(
+        cell(row, options.item or "HITId", place),
+        known(row.get("WorkerId")),
+        answers,
+        known(row.get(options.time or "SubmitTime")),
+        (row.get("AssignmentStatus") or "submitted").lower(),
+        row=line,
+        text=known(row.get(text)) if text else None,
+        fields={**row, **{name.removeprefix(INPUT): row[name] for name in row if name.startswith(INPUT)}},
+    )
 
 
-@lru_cache(maxsize=10_000)
-def _answers(names: tuple[str, ...], cells: tuple[str, ...]) -> dict[str, Value]:
-    return {name.removeprefix(ANSWER): from_text(text) for name, text in zip(names, cells, strict=True)}
-
-
-def _tell_repeats(
-    inputs: Sequence[str], given: Sequence[tuple[Response, tuple[str, ...]]], options: ReaderOptions
-) -> None:
+def _tell_repeats(inputs: Sequence[str], given: Sequence[tuple[Response, Record]], options: ReaderOptions) -> None:
     """Warn if one input occurs in several HITs: it is one item, but HIT ids do not show it."""
     hits: dict[tuple[str, ...], str | None] = {}
-    several = {key for response, key in given if response.text and hits.setdefault(key, response.item) != response.item}
+    several = set()
+    for response, row in given:
+        key = tuple(row.get(name, "") for name in inputs)
+        if response.text and hits.setdefault(key, response.item) != response.item:
+            several.add(key)
     if not several:
         return
     alone = [name for name, texts in zip(inputs, zip(*hits, strict=True), strict=True) if len({*texts}) == len(hits)]
     remedy = f"use {opt.item(alone[0])}" if alone else f"give each its own id in an Input column, for {opt.item}"
     repeated = count(len(several), "input occurs", "inputs occur")
     message = f"{repeated} in several HITs, and each HIT counts as a separate item; to join them, {remedy}"
-    options.cautions.append(Caution("inputs_repeated", message))
-
-
-def _is_link(name: str) -> bool:
-    return names_link(name.removeprefix(INPUT))
+    options.warnings.append(Warning("inputs_repeated", message))
 
 
 def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
@@ -125,7 +111,7 @@ def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
         if not named:
             raise ColumnError(f"{source.name}: there is no field {options.text!r}; fields: {listed(list(source.keys))}")
         return {"": named[0]}
-    usual = [name for name in inputs if name.removeprefix(INPUT).lower() in TEXTS]
+    usual = [name for name in inputs if name.removeprefix(INPUT).lower() in texts("mturk")]
     alone = {"": (inputs if len(inputs) == 1 else usual)[0]} if len(inputs) == 1 or usual else {}
     numbered: dict[str, str] = {}
     for name in inputs:
@@ -134,31 +120,27 @@ def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
     return {**numbered, **alone}
 
 
-def _ticked(distinct: Mapping[int, Mapping[str, Value]]) -> Mapping[int, Mapping[str, Value]]:
-    """The distinct answers, with check boxes as the ticked options: a field for each box, or one for all ticked ones.
-
-    Which fields are check boxes is judged by all answers.
-    """
+def _boxes(given: Sequence[Mapping[str, Value]]) -> tuple[dict[str, str], set[str]]:
+    """The fields that are check boxes, judged by all answers: one box each, by question, or all ticked ones in one."""
     values: defaultdict[str, set[Value]] = defaultdict(set)
-    for fields in distinct.values():
-        for field, value in fields.items():
+    for answers in given:
+        for field, value in answers.items():
             values[field].add(value)
     joined = {field for field, seen in values.items() if _is_joined({each for each in seen if isinstance(each, str)})}
-    boxes = {
-        field: field.rpartition(".")[0]
-        for field, seen in values.items()
-        if "." in field and {str(each or "false").lower() for each in seen} <= BOXES
-    }
-    ticked = {}
-    for key, fields in distinct.items():
-        answers = ticked[key] = {field: value for field, value in fields.items() if field not in boxes}
-        for field, value in answers.items():
-            if field in joined and isinstance(value, str):
-                answers[field] = one_or_more(value.split("|"))
-        on = [field for field in boxes if str(fields.get(field)).lower() in ("true", "on")]
-        for question in dict.fromkeys(boxes.values()):
-            answers[question] = one_or_more(field.rpartition(".")[2] for field in on if boxes[field] == question)
-    return ticked
+    single = [field for field, seen in values.items() if {str(each or "false").lower() for each in seen} <= BOXES]
+    return {field: field.rpartition(".")[0] for field in single if "." in field}, joined
+
+
+def _ticked(fields: Mapping[str, Value], boxes: Mapping[str, str], joined: set[str]) -> dict[str, Value]:
+    """The answers, with check boxes as the ticked options."""
+    answers = {field: value for field, value in fields.items() if field not in boxes}
+    for field, value in answers.items():
+        if field in joined and isinstance(value, str):
+            answers[field] = one_or_more(value.split("|"))
+    on = [field for field in boxes if str(fields.get(field)).lower() in ("true", "on")]
+    for question in dict.fromkeys(boxes.values()):
+        answers[question] = one_or_more(field.rpartition(".")[2] for field in on if boxes[field] == question)
+    return answers
 
 
 def _is_joined(values: set[str]) -> bool:
@@ -177,19 +159,8 @@ def _is_joined(values: set[str]) -> bool:
     return 2 * sum(chosen[option] > 1 for option in options) >= len(options)
 
 
-def _crowd(place: str, text: str) -> dict[str, Value]:
-    try:
-        decoded = DECODER.decode(text)
-    except ValueError as error:
-        raise DataError(f"{place}: {CROWD} is not JSON ({error}); download the results again") from None
-    fields = decoded[0] if isinstance(decoded, list) and decoded else decoded
-    if not isinstance(fields, dict):
-        raise DataError(f"{place}: {CROWD} holds no answers; download the results again")
-    return {name: crowd_value(value, place) for name, value in fields.items()}
-
-
 def crowd_value(value: Any, place: str) -> Value:
-    """The value of a crowd element: a label, labels, options that are on, or a text; marked regions are refused.
+    """The value of a crowd element: a label, labels, options that are on, a text, or marks.
 
     >>> crowd_value({"label": "Positive"}, ""), crowd_value({"labels": ["a", "b"]}, "")
     ('Positive', ('a', 'b'))
@@ -199,21 +170,23 @@ def crowd_value(value: Any, place: str) -> Value:
     if isinstance(value, dict):
         marked = next((name for name in REGIONS if name in value), None)
         if marked:
-            raise DataError(f"{place}: marks regions or sequences ({marked}), not classes; spagree compares classes")
+            marks = value[marked] if isinstance(value[marked], list) else [{}]
+            names = ("label", "startOffset", "endOffset")
+            return Marks(place, [Mark(as_text(each.get(names[0]) or ""), *map(each.get, names[1:])) for each in marks])
         value = value.get("label", value.get("labels", value))
     return answer(value)
 
 
-def _numbers(source: Source, fields: Iterable[str]) -> dict[str, tuple[str, str]]:
+def _numbers(inputs: Iterable[str], fields: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Answer fields that belong to the numbered inputs of a HIT: field → question and number.
 
     Only if the inputs have the same numbers: Answer.q1 and Answer.q2 alone are two questions.
     """
-    inputs = {match[2] for name in source.keys if (match := NUMBERED.fullmatch(name)) and name.startswith(INPUT)}
+    numbers = {match[2] for name in inputs if (match := NUMBERED.fullmatch(name))}
     stems: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for field in fields:
         match = NUMBERED.fullmatch(field)
-        if match and match[2] in inputs:
+        if match and match[2] in numbers:
             stems[match[1]][match[2]] = field
     several = {stem: fields for stem, fields in stems.items() if len(fields) > 1}
     return {field: (stem, number) for stem, fields in several.items() for number, field in fields.items()}
@@ -239,6 +212,7 @@ TOOL = Tool(
     fields={"item": "HITId", "annotator": "WorkerId", "time": "SubmitTime"},
     recognise=recognise,
     responses=responses,
+    tells_seen=True,
     statuses={"rejected": "rejected"},
     counted=("submitted", "approved"),
     renames=frozenset({"item", "time"}),

@@ -6,29 +6,32 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spagree.errors import ColumnError, DataError
-from spagree.messages import opt
+from spagree.messages import listed, opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
-from spagree.read.table import listed
+from spagree.read.files.spreadsheet import open_sheets
 from spagree.read.tools.records import answer, cell, file_records, from_text, item_text, known
 from spagree.read.tools.source import ARCHIVE, FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.words import texts
 
-TEXTS = ("text", "sentence", "content")
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 EXTENSIONS = (*TABLES, ".txt", ".arrow", ".feather", ".gz", ".zst", ".xlsx")
 
 
-def recognise(source: Source) -> bool:
+def recognise(source: Source) -> bool:  # noqa: ARG001 (every tool is asked so)
     """Never automatically: several files with the same columns are usually parts of one table."""
-    del source
     return False
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The rows of each file by its annotator; columns are found as in any long table."""
-    files = _files(source, options)
+    files: Sequence[File] = source.files
+    if len(files) == 1 and files[0].kind == "excel":
+        files = open_sheets(files[0], options.scratch, options.warnings)
+    elif source.shape == FOLDER:
+        files = gather([Path(source.path) / name for name in source.keys if name.endswith(TABLES)], options.scratch)
     if len(files) < 2:  # noqa: PLR2004
         raise DataError(
             f"{source.name}: one file is one annotator; name several files, their folder, or a workbook with one sheet "
@@ -41,25 +44,20 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     for file in files:
         rows = list(file_records(file, options))
         names = tuple(dict.fromkeys(name for _, _, row in rows for name in row))
-        roles = _roles(file, names, options) if rows else {}
+        named = {ITEM: options.item, LABEL: options.question, TIME: options.time}
+        positions = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions if rows else {}
+        lacking = [option for role, option in ((ITEM, opt.item), (LABEL, opt.question)) if role not in positions]
+        if rows and lacking:
+            raise ColumnError(f"{file.name}: name the column with {' and '.join(lacking)}; columns: {listed(names)}")
+        roles = {role: names[position] for role, position in positions.items()}
+        usual = [name for name in texts("per-annotator") if name not in roles.values()]
         for place, number, row in rows:
             value = row.get(roles[LABEL])
             label = from_text(value) if isinstance(value, str) else answer(value)
             time = known(row.get(roles[TIME])) if TIME in roles else None
             item = known(cell(row, roles[ITEM], place))
-            text = item_text(row, options, place, *(name for name in TEXTS if name not in roles.values()))
+            text = item_text(row, options, place, *usual)
             yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number, text=text, fields=row)
-
-
-def _files(source: Source, options: ReaderOptions) -> Sequence[File]:
-    if len(source.files) == 1 and source.files[0].kind == "excel":
-        from spagree.read.files.spreadsheet import open_sheets
-
-        return open_sheets(source.files[0], options.scratch, options.cautions)
-    if source.shape != FOLDER:
-        return source.files
-    names = [Path(source.path) / name for name in source.keys if name.endswith(TABLES)]
-    return gather(names, options.scratch)
 
 
 def _who(file: File) -> str:
@@ -72,15 +70,6 @@ def _who(file: File) -> str:
     while path.suffix.lower() in EXTENSIONS:
         path = path.with_suffix("")
     return path.name
-
-
-def _roles(file: File, names: Sequence[str], options: ReaderOptions) -> dict[str, str]:
-    named = {ITEM: options.item, LABEL: options.question, TIME: options.time}
-    positions = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions
-    lacking = [option for role, option in ((ITEM, opt.item), (LABEL, opt.question)) if role not in positions]
-    if lacking:
-        raise ColumnError(f"{file.name}: name the column with {' and '.join(lacking)}; columns: {listed(names)}")
-    return {role: names[position] for role, position in positions.items()}
 
 
 TOOL = Tool(

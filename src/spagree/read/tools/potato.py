@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spagree.errors import DataError
+from spagree.messages import Warning, shown
 from spagree.read.files.json import as_text
-from spagree.read.files.paths import File, with_kind
-from spagree.read.table import shown
-from spagree.read.tools.records import Record, cell, file_records, item_text, one_or_more, part
+from spagree.read.files.paths import File
+from spagree.read.tools.records import Record, cell, file_records, item_text, known, members, one_or_more, part
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.understood import Caution
+from spagree.read.tools.tool import NO_FIELDS, Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.words import texts
 
 REMARK = "free_response"
 HISTORY_ONLY = (
@@ -22,13 +22,31 @@ HISTORY_ONLY = (
     "have too many labels; give the folder with the user_state.json files"
 )
 STATE, HISTORY, LABELS = "user_state.json", "annotation_history.jsonl", "instance_id_to_label_to_value"
+SPANS = "instance_id_to_span_to_value"
 FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_order", "selected_labels", "text_box",
         "text", "number", "value"}  # names of inputs whose value is the answer  # fmt: skip
-INSTANCES, FIRST_LABELS = "annotated_instances.jsonl", "label_annotations"
-FILLED_IN = ("text_box", "slider", "text", "number")  # names of inputs whose value is the answer
-
-Pair = tuple[str, str, str]  # schema, name of the option, value
+FILLED_IN = {"text_box", "slider", "text", "number"}  # the same in potato 1.x
+INSTANCES, FIRST_LABELS = "annotated_instances.jsonl", "label_annotations"  # of potato 1.x
+ALWAYS = frozenset({"", "true", "false"})  # values that do not tell ratings from choices
 Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
+
+
+class Entered(NamedTuple):
+    """What was entered for one option of a question."""
+
+    schema: str
+    name: str
+    value: str
+
+
+class Labelled(NamedTuple):
+    """What one user entered about one item, and for potato 1.x its text and record."""
+
+    user: str
+    item: str
+    pairs: Sequence[Entered]
+    text: str | None = None
+    fields: Record = NO_FIELDS
 
 
 def recognise(source: Source) -> bool:
@@ -42,51 +60,61 @@ def recognise(source: Source) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The last state of every user; if there is only a history, the state it leads to."""
-    files = list(_files(source))
-    entries = [(file, entry) for file in files for entry in file_records(file, options)]
-    first = [(Path(file.name).parent.name, place, record)
-             for file, (place, _, record) in entries if is_instance(record)]  # fmt: skip
-    yield from first_responses(first, options)
-    states = [(place, record) for _, (place, _, record) in entries if LABELS in record]
-    actions = [(place, record) for _, (place, _, record) in entries if "action_type" in record]
-    times = _times(actions)
+    entries = [
+        (file, place, record)
+        for file in members(source, STATE, HISTORY, INSTANCES, may_be_empty=True)
+        for place, _, record in file_records(file, options)
+    ]
+    instances = [_instance(file, place, record, options) for file, place, record in entries if is_instance(record)]
+    yield from _responses(instances, {}, _grids(instances, frozenset()))
+    states = [(place, record) for _, place, record in entries if LABELS in record]
+    actions = [(place, record) for _, place, record in entries if "action_type" in record]
+    times: dict[tuple[str, str, str], str] = {}  # of the last change, in the server's local time: enough for ordering
+    for place, action in actions:
+        user, item, schema = (cell(action, name, place) for name in ("user_id", "instance_id", "schema_name"))
+        times[user, item, schema] = max(times.get((user, item, schema), ""), as_text(action.get("timestamp")))
     users = {cell(record, "user_id", place) for place, record in states}
     alone = [(place, action) for place, action in actions if cell(action, "user_id", place) not in users]
     if alone:
-        options.cautions.append(Caution("history_only", HISTORY_ONLY))
+        options.warnings.append(Warning("history_only", HISTORY_ONLY))
     by_item = {
-        (cell(state, "user_id", place), item): _pairs(f"{place}: {item}", labels)
+        (user, item): Labelled(user, item, _pairs(f"{place}: {item}", labels))
         for place, state in states
+        for user in [cell(state, "user_id", place)]
         for item, labels in part(state, LABELS, dict, place).items()
     }
-    yield from _responses(by_item, times)
-    yield from _from_actions(alone, times)
+    yield from _spans(states)
+    for labelled in ([*by_item.values()], _from_actions(alone)):
+        yield from _responses(labelled, times, _grids(labelled, ALWAYS))
 
 
-def _files(source: Source) -> Iterator[File]:
-    if source.shape != FOLDER:
-        yield from source.files
-        return
-    for name in source.keys:
-        path = Path(source.path) / name
-        if path.name in (STATE, HISTORY, INSTANCES) and path.stat().st_size:
-            yield with_kind(File(path, str(path)))
+def _spans(states: Sequence[tuple[str, Record]]) -> Iterator[Response]:
+    """What each user marked; where they saved an answer and no span, they saw the item and marked nothing."""
+    given: dict[tuple[str, str], list[tuple[str, Mark]]] = {}
+    for place, state in states:
+        user, spans = cell(state, "user_id", place), part(state, SPANS, dict, place)
+        for item in (*spans, *part(state, LABELS, dict, place)):
+            given[user, item] = [_span(f"{place}: {item}", span) for span in part(spans, item, list, place)]
+    schemas = dict.fromkeys(schema for spans in given.values() for schema, _ in spans)
+    for (user, item), spans in given.items() if schemas else ():
+        marks = {name: Marks(item, [mark for schema, mark in spans if schema == name]) for name in schemas}
+        yield Response(item, user, marks)
 
 
-def _times(actions: Sequence[tuple[str, Record]]) -> Times:
-    """When each user last changed each answer, in the server's local time, which is enough for ordering."""
-    latest: dict[tuple[str, str, str], str] = {}
-    for place, action in actions:
-        key = (cell(action, "user_id", place), cell(action, "instance_id", place), cell(action, "schema_name", place))
-        latest[key] = max(latest.get(key, ""), as_text(action.get("timestamp")))
-    return latest
+def _span(place: str, span: Any) -> tuple[str, Mark]:
+    """A span with its question: the schema, and the field of the item if it shows several texts."""
+    what = span[0] if isinstance(span, list) and span and isinstance(span[0], dict) else {}
+    schema, field, name = cell(what, "schema", place), known(what.get("target_field")), cell(what, "name", place)
+    start, end = what.get("start"), what.get("end")
+    is_region = start == end and what.get("format_coords")  # of a page
+    mark = Mark(name, place=place) if is_region else Mark(name, start, end, place=place)
+    return f"{schema}:{field}" if field else schema, mark
 
 
-def _responses(labels: Mapping[tuple[str, str], Sequence[Pair]], times: Times) -> Iterator[Response]:
+def _responses(given: Sequence[Labelled], times: Times, grids: Collection[str]) -> Iterator[Response]:
     """The answers of each user to each item; each row of a grid (multirate) is a separate item."""
-    grids = _grids(labels.values())
-    for (user, item), pairs in labels.items():
-        last = max((times.get((user, item, schema), "") for schema, _, _ in pairs), default="") or None
+    for user, item, pairs, text, fields in given:
+        last = max((times.get((user, item, pair.schema), "") for pair in pairs), default="") or None
         by_schema: defaultdict[str, list[str]] = defaultdict(list)
         rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
         for schema, name, value in pairs:
@@ -94,43 +122,45 @@ def _responses(labels: Mapping[tuple[str, str], Sequence[Pair]], times: Times) -
                 rows[name][schema] = value or None
             else:
                 by_schema[schema].append(_label(schema, name, value))
-        answers = {schema: one_or_more(_choices(names)) for schema, names in by_schema.items()}
+        answers = {  # free-text remarks are no choices
+            schema: one_or_more([name for name in names if name != REMARK] or names)
+            for schema, names in by_schema.items()
+        }
         if answers or not rows:
-            yield Response(item, user, answers, last, is_complete=not grids)
-        yield from (Response(f"{item} {row}", user, rated, last) for row, rated in rows.items())
+            yield Response(item, user, answers, last, text=text, is_complete=not grids, fields=fields)
+        for row, rated in rows.items():
+            yield Response(f"{item} {row}", user, rated, last, text=text, fields=fields)
 
 
-def _grids(labels: Iterable[Sequence[Pair]]) -> set[str]:
+def _grids(given: Sequence[Labelled], same: Collection[str]) -> set[str]:
     """The schemas that rate each of their options: some option has different values in different answers.
 
-    An option that can only be chosen always has the same value.
+    An option that can only be chosen always has the same value, in potato 1.x its number on the form.
     """
     values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for pairs in labels:
-        for schema, name, value in pairs:
+    for each in given:
+        for schema, name, value in each.pairs:
             if name not in FREE and name not in (schema, REMARK):
                 values[schema, name].add(value)
-    return {schema for (schema, _), seen in values.items() if len(seen - {"", "true", "false"}) > 1}
+    return {schema for (schema, _), seen in values.items() if len(seen.difference(same)) > 1}
 
 
-def _pairs(place: str, labels: Any) -> list[Pair]:
+def _pairs(place: str, labels: Any) -> list[Entered]:
     """A list of [{schema, name}, value]; the documentation shows {schema: {labels: {name: true}}}."""
     if isinstance(labels, dict):
         shown_labels = {schema: part(options, "labels", dict, place) for schema, options in labels.items()}
         return [
-            (schema, name, as_text(value))
+            Entered(schema, name, as_text(value))
             for schema, options in shown_labels.items()
             for name, value in options.items()
             if value
         ]
     if not isinstance(labels, list):
         raise DataError(f"{place}: expected a list of labels, found {shown(as_text(labels))}")
-    return [_pair(place, pair) for pair in labels]
-
-
-def _choices(names: list[str]) -> list[str]:
-    """The choices without free-text remarks."""
-    return [name for name in names if name != REMARK] or names
+    for pair in labels:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], dict):  # noqa: PLR2004
+            raise DataError(f"{place}: expected [{{schema, name}}, value], found {shown(as_text(pair))}")
+    return [Entered(cell(what, "schema", place), cell(what, "name", place), as_text(value)) for what, value in labels]
 
 
 def _label(schema: str, name: str, value: str) -> str:
@@ -143,13 +173,7 @@ def _label(schema: str, name: str, value: str) -> str:
     return value if is_field else name
 
 
-def _pair(place: str, pair: Any) -> Pair:
-    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], dict):  # noqa: PLR2004
-        raise DataError(f"{place}: expected [{{schema, name}}, value], found {shown(as_text(pair))}")
-    return cell(pair[0], "schema", place), cell(pair[0], "name", place), as_text(pair[1])
-
-
-def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
+def _from_actions(actions: Sequence[tuple[str, Record]]) -> list[Labelled]:
     """Replay the history: labels are added, changed and removed."""
     chosen: defaultdict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
     for place, record in sorted(actions, key=lambda entry: as_text(entry[1].get("timestamp"))):
@@ -162,49 +186,22 @@ def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterat
         options.pop((schema, name), None)
         if not is_off and action in ("add_label", "update_label"):
             options[schema, name] = value
-    labels = {key: [(*option, value) for option, value in options.items()] for key, options in chosen.items()}
-    return _responses(labels, times)
+    return [
+        Labelled(*key, [Entered(*option, value) for option, value in labels.items()]) for key, labels in chosen.items()
+    ]
 
 
-def first_responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions) -> Iterator[Response]:
-    """Every instance of every annotator; each row of a grid is a separate item."""
-    labelled = [(who, place, record, _first_labels(place, record)) for who, place, record in entries]
-    grids = _first_grids([labels for *_, labels in labelled])
-    for who, place, record, labels in labelled:
-        item, text = cell(record, "id", place), item_text(record, options, place, "displayed_text", "text")
-        plain = {name: _first_value(values) for name, values in labels.items() if name not in grids}
-        if plain or not labels:
-            yield Response(item, who, plain, text=text, fields=record)
-        rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
-        for name, ratings in labels.items():
-            for row, rating in ratings.items() if name in grids else ():
-                rows[row][name] = rating or None
-        yield from (Response(f"{item} {row}", who, answers, text=text, fields=record) for row, answers in rows.items())
-
-
-def _first_labels(place: str, record: Record) -> dict[str, dict[str, str]]:
+def _instance(file: File, place: str, record: Record, options: ReaderOptions) -> Labelled:
+    """A line of potato 1.x; an option of a choice has its number on the form, so it is its name that counts."""
     schemas = part(record, FIRST_LABELS, dict, place)
-    return {
-        name: {option: as_text(value) for option, value in part(schemas, name, dict, place).items()} for name in schemas
-    }
-
-
-def _first_grids(all_labels: Sequence[Mapping[str, Mapping[str, str]]]) -> set[str]:
-    """The questions that are grids: some row has different ratings in different answers.
-
-    An option of a choice always has the same value, its number on the form or true.
-    """
-    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for labels in all_labels:
-        for name, options in labels.items():
-            for option, value in options.items():
-                values[name, option].add(value)
-    return {name for (name, option), seen in values.items() if len(seen) > 1 and option not in FILLED_IN}
-
-
-def _first_value(options: Mapping[str, str]) -> Value:
-    """The chosen options; for an input field, its value."""
-    return one_or_more(value if option in FILLED_IN else option for option, value in options.items() if value != "")
+    pairs = [
+        Entered(schema, name, "true" if name in FREE - FILLED_IN or name == schema else as_text(value))
+        for schema in schemas
+        for name, value in part(schemas, schema, dict, place).items()
+        if value != ""
+    ]
+    text = item_text(record, options, place, *texts("potato"))
+    return Labelled(Path(file.name).parent.name, cell(record, "id", place), pairs, text, record)
 
 
 def is_instance(record: Mapping[str, Any]) -> bool:

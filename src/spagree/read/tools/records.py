@@ -12,22 +12,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+from xml.parsers.expat import ExpatError, ParserCreate
+
+import polars
 
 from spagree.errors import ColumnError, DataError, FileError, UsageError, count
+from spagree.messages import listed, shown
 from spagree.read.annotations import ROW
 from spagree.read.databases import postgres, sqlite
 from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
-from spagree.read.files.json import DECODER, as_object, as_text, objects
-from spagree.read.files.paths import File, new_file
-from spagree.read.table import listed, shown
-from spagree.read.tools.source import SERVER, Source
+from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text, objects
+from spagree.read.files.paths import File, new_file, opened_zip, with_kind
+from spagree.read.tools.source import FOLDER, SERVER, Source
 from spagree.read.tools.tool import ReaderOptions, Value
-from spagree.understood import Caution
-
-if TYPE_CHECKING:
-    pass
 
 Record = Mapping[str, Any]
 SMALL = 64
@@ -59,16 +58,10 @@ def file_records(
     if file.kind in ("parquet", "arrow"):
         yield from _column_rows(file) if chosen is None else chosen.filtered(_column_rows(file))
         return
-    with _bad_bytes_refused(file):
+    try:
         text = as_utf8(file, options.encoding, options.scratch)
         entries = objects(text) if file.kind.startswith("json") else _rows(text, options, wanted, omitted)
         yield from entries if chosen is None else chosen.filtered(entries)
-
-
-@contextmanager
-def _bad_bytes_refused(file: File) -> Iterator[None]:
-    try:
-        yield
     except UnicodeDecodeError:
         refuse_bad_bytes(file)
         raise
@@ -87,27 +80,15 @@ def _rows(
         raise ColumnError(f"{file.name}: none of the columns of such an export; columns: {listed(opened.names)}")
     if not opened.sample:
         return
-    positions, may_omit = [*columns.values()], bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
-    try:
-        file_read = _shortened(opened, omitted) if may_omit else opened
-        frame = duckdb.text_frame(file_read, positions, options.scratch)
-    except DataError:
-        if not may_omit:
-            raise
-        frame = duckdb.text_frame(_filled_up(opened, omitted, options.scratch), positions, options.scratch)
+    if omitted and opened.names[-len(omitted) :] == tuple(omitted):
+        opened = _filled_up(opened, omitted, options.scratch)
+    frame = duckdb.text_frame(opened, [*columns.values()], options.scratch)
+    options.warnings.extend((*opened.warnings, *opened.noticed))
     names = [intern(name) for name in columns]
     for number, cells in zip(frame[ROW], frame.drop(ROW).iter_rows(), strict=True):
         if any(cells):
             row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
             yield f"{file.name}:{number}", number, row
-
-
-def _shortened(opened: TextFile, omitted: Sequence[str]) -> TextFile:
-    """The file with a shorter header, if its first rows leave out exactly the final columns."""
-    kept = len(opened.names) - len(omitted)
-    if any(len(row) != kept for row in opened.sample):
-        return opened
-    return replace(opened, names=opened.names[:kept], skip=opened.skip + 1, has_header=False)
 
 
 def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextFile:
@@ -119,6 +100,58 @@ def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextF
         for _, record in delimited.records(opened.file, opened.delimiter, opened.skip):
             writer.writerow(record + [""] * len(omitted) if len(record) == kept else record)
     return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0)
+
+
+def members(source: Source, *endings: str, may_be_empty: bool = False) -> list[File]:
+    """The files of a source; of a folder those with these endings, where empty ones are refused or left out."""
+    if source.shape != FOLDER:
+        return [*source.files]
+    paths = [Path(source.path) / name for name in source.keys if name.endswith(endings)]
+    return [with_kind(File(path, str(path))) for path in paths if not may_be_empty or path.stat().st_size]
+
+
+def inside(source: Source, *suffixes: str) -> Iterator[tuple[str, bytes]]:
+    """The files with these endings in a folder or an archive, with their names in it."""
+    names = [name for name in source.keys if name.lower().endswith(suffixes)]
+    if source.shape == FOLDER:
+        yield from ((name, (Path(source.path) / name).read_bytes()) for name in names)
+        return
+    with opened_zip(Path(source.path), source.name) as archive:
+        yield from ((name, archive.read(name)) for name in names)
+
+
+VERSION = re.compile(rb"""^((?:\xef\xbb\xbf)?<\?xml\s+version=["'])1\.1""")  # expat reads 1.0, and they hardly differ
+
+
+class Element(NamedTuple):
+    """The start of an element of XML, or the text after what came before it (``name`` is empty then)."""
+
+    name: str
+    attributes: Mapping[str, str]
+    line: int
+    text: str = ""
+
+
+def elements(place: str, content: bytes) -> Iterator[Element]:
+    """Every element of a document with its line, and the texts between; names are without their namespaces."""
+    parser, found = ParserCreate(namespace_separator=" "), list[Element]()
+
+    def start(name: str, attributes: Mapping[str, str]) -> None:
+        own = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
+        found.append(Element(name.rpartition(" ")[2], own, parser.CurrentLineNumber))
+
+    def between(text: str) -> None:
+        found.append(Element("", {}, parser.CurrentLineNumber, text))
+
+    def end(name: str) -> None:
+        found.append(Element(f"/{name.rpartition(' ')[2]}", {}, parser.CurrentLineNumber))
+
+    parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, between, end
+    try:
+        parser.ParseFile(io.BytesIO(VERSION.sub(rb"\g<1>1.0", content, count=1)))
+    except ExpatError as error:
+        raise DataError(f"{place}:{error.lineno}: not well-formed XML; export it again") from None
+    yield from found
 
 
 def part(record: Record, key: str, kind: type, place: str) -> Any:
@@ -139,6 +172,18 @@ def cell(record: Record, name: str, place: str) -> str:
     if name not in record:
         raise ColumnError(f"{place}: there is no field {shown(name)}; fields: {listed(list(record))}")
     return as_text(record[name])
+
+
+def decoded(text: str, place: str, what: str) -> Any:
+    """The JSON in a cell; the careful decoder reads what the fast one refuses, such as NaN."""
+    try:
+        return FAST.decode(text)
+    except REFUSED:
+        pass
+    try:
+        return DECODER.decode(text)
+    except ValueError as error:
+        raise DataError(f"{place}: {what} is not JSON ({error}); export it again") from None
 
 
 def item_text(record: Record, options: ReaderOptions, place: str, *names: str) -> str | None:
@@ -214,17 +259,17 @@ def entries(value: Any, place: str) -> list[Record]:
     return value
 
 
-def tell_regions(source: Source, options: ReaderOptions, ignored: str, refusal: str) -> None:
-    """Warn that marked regions are no classes; an export of nothing else has a refusal."""
-    if refusal:
-        raise DataError(f"{source.name}: {refusal}")
-    options.cautions.append(Caution("regions_left_aside", f"{ignored} ignored: spagree compares classes"))
-
-
 def one_or_more(options: Iterable[str]) -> Value:
     """A single option as itself; several (or none) as a tuple without repeats."""
     distinct = tuple(dict.fromkeys(options))
     return distinct[0] if len(distinct) == 1 else distinct
+
+
+def chosen(value: Value) -> tuple[str, ...]:
+    """The options in a value; none if it is empty or holds marks."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return value if isinstance(value, tuple) else ()
 
 
 def from_text(text: str) -> Value:
@@ -246,36 +291,19 @@ Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]},
 
 def _column_rows(file: File) -> Iterator[tuple[str, int, Record]]:
     """The rows of a Parquet or Arrow file: values as text, class numbers as the names in the file's metadata."""
-    frame, features = _loaded(file)
+    content = file.path.read_bytes()
+    if content.startswith(b"PAR1"):
+        text = polars.read_parquet_metadata(file.path).get("huggingface", "{}")
+        frame = polars.read_parquet(file.path, glob=False, hive_partitioning=False)
+        features: Names = json.loads(text).get("info", {}).get("features", {})
+    else:  # saved datasets are streams, other Arrow files have a footer; save_to_disk writes features beside them
+        info = file.path.parent / "dataset_info.json"
+        features = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
+        read = polars.read_ipc if content.startswith(b"ARROW1") else polars.read_ipc_stream
+        frame = read(io.BytesIO(content))
     for number, row in enumerate(frame.iter_rows(named=True), 1):
         named = {name: _as_text(value, features.get(name), file) for name, value in row.items()}
         yield f"{file.name}: row {number}", number, named
-
-
-def _loaded(file: File) -> tuple[Any, Names]:
-    import polars
-
-    try:
-        if file.path.read_bytes()[:4] == b"PAR1":
-            text = polars.read_parquet_metadata(file.path).get("huggingface", "{}")
-            frame = polars.read_parquet(file.path, glob=False, hive_partitioning=False)
-            return frame, json.loads(text).get("info", {}).get("features", {})
-        # The features that save_to_disk writes next to the tables.
-        info = file.path.parent / "dataset_info.json"
-        features: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
-        return _arrow(file), features
-    except (polars.exceptions.PolarsError, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise FileError(f"{file.name}: truncated or damaged ({reason}); copy or download it again") from error
-
-
-def _arrow(file: File) -> Any:
-    """Saved datasets are streams, other Arrow files have a footer."""
-    import polars
-
-    is_file = file.path.read_bytes()[:6] == b"ARROW1"
-    content = io.BytesIO(file.path.read_bytes())
-    return polars.read_ipc(content) if is_file else polars.read_ipc_stream(content)
 
 
 def _as_text(value: Any, feature: Any, file: File) -> Any:
@@ -288,11 +316,8 @@ def _as_text(value: Any, feature: Any, file: File) -> Any:
     if isinstance(value, dict):
         inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
         return {name: _as_text(element, inner.get(name), file) for name, element in value.items()}
-    is_class = isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
-    return _class_name(value, feature, file) if is_class else str(value)
-
-
-def _class_name(value: Any, feature: Names, file: File) -> str | None:
+    if not isinstance(feature, dict) or feature.get("_type") != "ClassLabel":
+        return str(value)
     names = feature["names"]
     if value == -1:  # the code of a missing class
         return None

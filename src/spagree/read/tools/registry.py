@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -33,6 +33,16 @@ MODULES = {
     "huggingface": "huggingface",
     "inception": "inception",
     "zooniverse": "zooniverse",
+    "brat": "brat",
+    "factgenie": "factgenie",
+    "mqm": "mqm",
+    "qualcoder": "qda:QUALCODER_TOOL",
+    "rqda": "qda:RQDA_TOOL",
+    "refi-qda": "qda:REFI_TOOL",
+    "taguette": "qda:TAGUETTE_TOOL",
+    "elan": "tiers:ELAN",
+    "praat": "tiers:PRAAT",
+    "gate": "tiers:GATE",
     "langfuse": "traces:LANGFUSE",
     "langsmith": "traces:LANGSMITH",
     "phoenix": "traces:PHOENIX",
@@ -51,7 +61,9 @@ TELLING = {
     "data_type": "langfuse",
     "run_id": "langsmith",
     "annotator_kind": "phoenix",
+    "rater": "mqm",
 }
+ENDINGS = {".eaf": "elan", ".textgrid": "praat", ".xml": "gate"}  # of files that are no tables
 
 START = 4096
 CVAT_HOLDS = "a CVAT export: boxes, tracks and tags of images, without who drew them"
@@ -97,7 +109,16 @@ def find(source: Source, format: str) -> Tool | None:
     """The tool the user named, or the one that recognises the source; None for a plain table."""
     if format != "auto":
         return load(format)
-    tools = [tool for tool in map(load, _candidates(source)) if tool.recognise(source)]
+    ending = Path(source.files[0].name).suffix.lower() if source.files else ""
+    candidates: Iterable[str] = MODULES
+    if source.shape == COLUMNS:  # typed: people and labels are in lists or structures
+        is_plain = not any("[" in kind or "(" in kind for kind in source.keys.values())
+        candidates = () if is_plain and "prediction" not in source.keys else ("argilla", "huggingface")
+    elif ending in ENDINGS:
+        candidates = (ENDINGS[ending],)
+    elif source.shape == TABLE:  # tables are judged by their columns
+        candidates = dict.fromkeys(tool for column, tool in TELLING.items() if column in source.keys)
+    tools = [tool for tool in map(load, candidates) if tool.recognise(source)]
     if len(tools) > 1:
         names = ", ".join(f"{opt.format(tool.name)}" for tool in tools)
         titles = " and of ".join(tool.title for tool in tools)
@@ -109,45 +130,26 @@ def find(source: Source, format: str) -> Tool | None:
     return tools[0] if tools else None
 
 
-def _candidates(source: Source) -> Iterator[str]:
-    """The tools that may have written the source; tables are judged by their columns."""
-    if source.shape == COLUMNS:  # typed: people and labels are in lists or structures
-        is_plain = not any("[" in kind or "(" in kind for kind in source.keys.values())
-        return iter(() if is_plain and "prediction" not in source.keys else ("argilla", "huggingface"))
-    if source.shape != TABLE:
-        return iter(MODULES)
-    return iter(dict.fromkeys(tool for column, tool in TELLING.items() if column in source.keys))
-
-
 def refuse(source: Source) -> None:
     """Refuse files of unsupported tools and potato's own table; accept all others."""
-    if source.shape in (FOLDER, ARCHIVE):
-        _refuse_several(source)
-    if source.shape == OBJECTS:
-        _refuse_objects(source)
+    names = [Path(name) for name in source.keys] if source.shape in (FOLDER, ARCHIVE) else []
+    if any(name.name == "annotations.xml" for name in names):
+        _no_classes(source, CVAT_HOLDS)
+    if any(name.suffix == ".xmi" or name.name.startswith(("TypeSystem", "exportedproject")) for name in names):
+        raise DataError(
+            f"{source.name}: documents of WebAnno or INCEpTION in a format that is not read, or without a folder for "
+            "each document; export the project as WebAnno TSV or UIMA CAS, or the table of the Agreement page as CSV"
+        )
+    if source.shape == OBJECTS and source.objects:
+        _refuse_objects(source, source.objects[0])
     if source.shape == TABLE and source.files:
         _refuse_text(source)
 
 
-def _refuse_several(source: Source) -> None:
-    """By the names of the files."""
-    names = [Path(name) for name in source.keys]
-    if any(name.suffix == ".ann" for name in names):
-        _no_classes(source, "a brat project: spans and relations in .ann files")
-    if any(name.name == "annotations.xml" for name in names):
-        _no_classes(source, CVAT_HOLDS)
-    if any(name.suffix == ".xmi" or name.name == "TypeSystem.xml" for name in names) or any(
-        len(name.parts) > 1 and name.parts[-2].endswith(".txt") and name.suffix == ".tsv" for name in names
-    ):
-        raise _webanno(source)
-
-
-def _refuse_objects(source: Source) -> None:
-    """By the keys of the first objects."""
-    if not source.objects:
-        return
-    keys = source.objects[0].keys()
-    _refuse_label_studio(source.name, source.objects[0])
+def _refuse_objects(source: Source, first: Mapping[str, Any]) -> None:
+    """By the keys of the first object."""
+    keys = first.keys()
+    _refuse_label_studio(source.name, first)
     for what, telling in PLACES.items():
         if all(key in keys for key in telling):
             _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
@@ -185,21 +187,14 @@ def _refuse_text(source: Source) -> None:
     if text.lstrip().startswith("<?xml") or source.files[0].extension == ".xml":
         raise no_table(source.name, "an XML file")
     if BRAT.match(text) and Path(source.files[0].name).suffix in (".ann", ".txt", ""):
-        _no_classes(source, "a brat file: spans and relations")
+        raise DataError(f"{source.name}: a brat file; give the folder that has a folder for each annotator")
     if text.startswith("#FORMAT=WebAnno"):
-        raise _webanno(source)
+        raise DataError(f"{source.name}: a document of one annotator; give the folder with a folder for each document")
     if source.has("user", "instance_id", "displayed_text"):
         raise DataError(
             f"{source.name}: potato's table of all annotations names one anonymous user; give the folder around it, "
             "which has a folder for each annotator"
         )
-
-
-def _webanno(source: Source) -> DataError:
-    return DataError(
-        f"{source.name}: a WebAnno or INCEpTION document: spans of one annotator; spagree compares classes: export the "
-        "table of the Agreement page as CSV instead, which can be read"
-    )
 
 
 def _no_classes(source: Source, what: str) -> NoReturn:

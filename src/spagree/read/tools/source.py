@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,6 @@ from spagree.read.files.paths import (
 )
 
 if TYPE_CHECKING:
-    import zipfile
-
     from spagree.read.files.delimited import TextFile
 
 HEAD = 1 << 20
@@ -50,7 +49,7 @@ class Source:
     """A source and what a first look shows.
 
     ``keys``: columns (with their types, if known), keys of the first objects, names of files or tables; ``objects``:
-    the first objects of a JSON file; ``path``: set unless it is a plain file; ``connection``: what looked into a
+    the first objects of a JSON file; ``path``: set unless these are plain files; ``connection``: what looked into a
     Parquet file; while it is open, others share its database; ``opened``: a delimited file and its dialect.
     """
 
@@ -75,7 +74,10 @@ class Source:
 
 def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
     """The source behind the given paths; file-system errors are explained as for any file."""
-    single = _single(sources)
+    single = ""  # the one path, if it is one
+    if len(sources) == 1 and not hasattr(sources[0], "read"):
+        text = os.fsdecode(sources[0])
+        single = "" if "\0" in text or text == "-" else text
     if addresses.is_server(single):
         from spagree.read.databases import postgres
 
@@ -93,14 +95,6 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
         return _peeked(origin, encoding, scratch)
     except (SpagreeError, UnicodeDecodeError):
         return origin
-
-
-def _single(sources: Sequence[Any]) -> str:
-    """The one path, or nothing."""
-    if len(sources) != 1 or hasattr(sources[0], "read"):
-        return ""
-    text = os.fsdecode(sources[0])
-    return "" if "\0" in text or text == "-" else text
 
 
 def _folder(path: Path) -> Source:
@@ -140,28 +134,24 @@ def _archive(file: File, scratch: Path) -> Source | None:
             return None
         if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
             return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), path=str(file.path))
-        files = tuple(_unpacked(archive, name, file, scratch) for name in members)
-    return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), files)
-
-
-def _unpacked(archive: zipfile.ZipFile, name: str, file: File, scratch: Path) -> File:
-    path = new_file(scratch)
-    with archive.open(name) as source, path.open("wb") as target:
-        shutil.copyfileobj(source, target)
-    member = File(path, f"{file.name}/{name}", is_temporary=True)
-    return with_kind(member) if path.stat().st_size else member
+        files = []
+        for name in members:
+            path = new_file(scratch)
+            with archive.open(name) as source, path.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            member = File(path, f"{file.name}/{name}", is_temporary=True)
+            files.append(with_kind(member) if path.stat().st_size else member)
+    return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), tuple(files), path=str(file.path))
 
 
 def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
     file = origin.files[0]
-    if origin.shape == TABLE:
+    if origin.shape in (TABLE, OBJECTS):
         from spagree.read.files import delimited
-
+    if origin.shape == TABLE:
         opened = delimited.open_delimited(file, encoding, header=True, scratch=scratch)
         return replace(origin, keys=dict.fromkeys(opened.names, ""), opened=opened)
     if origin.shape == OBJECTS:
-        from spagree.read.files import delimited
-
         objects = first_objects(delimited.as_utf8(file, encoding, scratch))
         return replace(origin, keys={key: "" for record in objects for key in record}, objects=objects)
     if file.kind == "parquet":
@@ -169,7 +159,13 @@ def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
 
         connection = duckdb.connect()
         return replace(origin, keys=dict(duckdb.parquet_schema(connection, file)), connection=connection)
-    return replace(origin, keys=_arrow_types(file)) if origin.shape == COLUMNS else origin
+    if origin.shape == COLUMNS:
+        import polars
+
+        with suppress(polars.exceptions.PolarsError, OSError):
+            kinds = polars.read_ipc_schema(file.path)
+            return replace(origin, keys={name: str(kind) for name, kind in kinds.items()})
+    return origin
 
 
 def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:
@@ -193,12 +189,3 @@ def _decoded(text: str) -> Iterator[Any]:
         except json.JSONDecodeError:
             return
         yield value
-
-
-def _arrow_types(file: File) -> dict[str, str]:
-    import polars
-
-    try:
-        return {name: str(kind) for name, kind in polars.read_ipc_schema(file.path).items()}
-    except (polars.exceptions.PolarsError, OSError):
-        return {}

@@ -10,16 +10,44 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
-from spagree.messages import opt
+from spagree.messages import Warning, listed, opt, shown
 from spagree.read.columns import ADDRESSES, names_link
 from spagree.read.files.json import DECODER, as_text
-from spagree.read.table import listed, shown
+from spagree.read.timestamps import usual
 from spagree.read.tools.source import Source
 from spagree.read.where import Condition
-from spagree.timestamps import usual
-from spagree.understood import Caution
 
-Value = str | tuple[str, ...] | None
+CHARACTERS, UTF16, BYTES = "characters", "UTF-16 units", "bytes"  # what tools count
+
+
+class Mark(NamedTuple):
+    """A marked place with its label; without start and end where it is a box and the like.
+
+    ``quote``: what the tool says is there; ``place``: its line, if it has one.
+    """
+
+    label: str
+    start: Any = None
+    end: Any = None
+    quote: str | None = None
+    place: str = ""
+
+
+@dataclass(slots=True)
+class Marks:
+    """What somebody marked for a question: nothing, if it is empty.
+
+    ``place`` is that of the record, for messages; ``texts``: what may have been marked; ``units``: in what offsets may
+    count, the likeliest first.
+    """
+
+    place: str
+    marks: list[Mark] = field(default_factory=list)
+    texts: Sequence[str] = ()
+    units: Sequence[str] = (CHARACTERS,)
+
+
+Value = str | tuple[str, ...] | Marks | None
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 KEPT = ""  # the status of a response that always counts
 
@@ -49,7 +77,7 @@ class Response(NamedTuple):
 class ReaderOptions:
     """The user's options that a reader needs.
 
-    The reader adds what the user should know to ``cautions``, and remarks on a single question to ``notes``.
+    The reader adds what the user should know to ``warnings``, and remarks on a single question to ``notes``.
     """
 
     scratch: Path
@@ -63,13 +91,40 @@ class ReaderOptions:
     where: Chosen | None = None
     cluster: str | None = None
     by: str | None = None
-    cautions: list[Caution] = field(default_factory=list)
+    warnings: list[Warning] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
 
     def needs(self, name: str) -> bool:
         """Whether the user named this field of a record, or it may hold the address of the task."""
         is_condition = self.where is not None and self.where.names(name)
         return is_condition or name in (self.cluster, self.by) or names_link(name)
+
+
+def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a record and of the objects in it, such as a task's data, as text; a table holds objects as JSON.
+
+    >>> fields_of({"id": 7, "data": {"language": "en"}, "subject_data": '{"9": {"site": "A"}}', "tags": ["x"]})
+    {'language': 'en', 'site': 'A', 'id': '7', 'subject_data': '{"9": {"site": "A"}}'}
+    """
+    fields: dict[str, Any] = {}
+    for part in map(_object, record.values()):
+        for name, inner in part.items():
+            fields |= inner if isinstance(inner, dict) else {name: inner}
+    return {
+        name: as_text(value) if value is not None else ""
+        for name, value in (fields | dict(record)).items()
+        if not isinstance(value, dict | list)
+    }
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object, or a cell that holds one as JSON."""
+    if isinstance(value, str) and value.startswith('{"'):
+        try:
+            value = DECODER.decode(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}
 
 
 def field_in(record: Mapping[str, Any], name: str) -> str | None:
@@ -80,15 +135,7 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
     ('7', 'en', 'en', None)
     """
     outer, _, inner = name.partition(".")
-    value = next((part[name] for part in _parts(record) if name in part), None)
-    if value is None and isinstance(record.get(outer), dict):
-        value = record[outer].get(inner)
-    return None if value is None or isinstance(value, dict | list) else as_text(value) or None
-
-
-def fields_of(record: Mapping[str, Any]) -> list[str]:
-    """The names that :func:`field_in` accepts."""
-    return [name for part in _parts(record) for name, value in part.items() if not isinstance(value, dict | list)]
+    return fields_of(record).get(name) or fields_of(_object(record.get(outer))).get(inner) or None
 
 
 def address_in(record: Mapping[str, Any]) -> str | None:
@@ -97,16 +144,11 @@ def address_in(record: Mapping[str, Any]) -> str | None:
     >>> address_in({"meta": {"URL": "https://example.org/7"}}), address_in({"url": "/7"})
     ('https://example.org/7', None)
     """
-    for part in _parts(record):
+    for part in (record, *[part for part in record.values() if isinstance(part, dict)]):
         for name in _link_names(tuple(part)) if part else ():
             if isinstance(part[name], str) and part[name].startswith(ADDRESSES):
                 return str(part[name])
     return None
-
-
-def _parts(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The record and the objects in it."""
-    return [record, *[part for part in record.values() if isinstance(part, dict)]]
 
 
 @lru_cache(maxsize=100)
@@ -139,7 +181,7 @@ class Chosen:
         """The records that meet all conditions."""
         for place, number, record in records:
             self.seen += 1
-            fields = _flat(record)
+            fields = fields_of(record)
             self.fields.update(dict.fromkeys(fields))
             for name in (condition.column for condition in self.conditions):
                 if name in fields and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
@@ -173,33 +215,6 @@ class Chosen:
                 raise DataError(f"{opt.where(condition)}: no record matches; field {shown(name)} holds {values}")
 
 
-def _flat(record: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a record and of the objects in it, such as a task's data; values as text.
-
-    >>> _flat({"id": 7, "data": {"language": "en"}, "subject_data": '{"9": {"site": "A"}}'})["site"]
-    'A'
-    """
-    fields: dict[str, Any] = {}
-    for part in map(_object, record.values()):
-        for name, inner in part.items():
-            fields |= inner if isinstance(inner, dict) else {name: inner}
-    return {
-        name: as_text(value) if value is not None else ""
-        for name, value in (fields | dict(record)).items()
-        if not isinstance(value, dict | list)
-    }
-
-
-def _object(value: Any) -> dict[str, Any]:
-    """An object, or a cell that holds one as JSON."""
-    if isinstance(value, str) and value.startswith('{"'):
-        try:
-            value = DECODER.decode(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, dict) else {}
-
-
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool whose exports can be read.
@@ -208,7 +223,7 @@ class Tool:
     which responses of a status are left out; ``counted``: the statuses that count by default. ``renames``: the roles
     for which the user may name another field. ``shapes``: what it can read besides plain files, such as folders.
     ``is_numbered``: whether the row of a response is the annotation's number, which sets the order. ``link``: the
-    address of a record's task.
+    address of a record's task. ``tells_seen``: whether whoever saw an item has a response, even if they marked nothing.
     """
 
     name: str
@@ -223,6 +238,7 @@ class Tool:
     clock: Callable[[str], float | None] = usual
     is_numbered: bool = False
     link: Callable[[Mapping[str, Any]], str | None] = address_in
+    tells_seen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +260,16 @@ class Rules:
                 raise unknown_name("status", status, statuses)
         return tuple(status.lower() for status in self.status) or tool.counted
 
-    def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
-        """The rules in the words of the summary; the status only if responses have one."""
+    def status_in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+        """Which statuses count; nothing if no response has one."""
         counted = self.counted(tool)
         others = [name for name in dict.fromkeys((*tool.counted, *tool.statuses)) if name not in counted]
-        status = [f"status {', '.join(counted)}" + (f" (not {', '.join(others)})" if others else "")] if counted else []
+        left_out = f" (not {', '.join(others)})" if others else ""
+        return f"status {', '.join(counted)}{left_out}" if counted and seen else ""
+
+    def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+        """The rules in the words of the summary."""
         gold = "ground truth kept" if self.ground_truth == "keep" else "ground truth left out"
         multi = "several choices are one set" if self.multi == "set" else "several choices are a question each"
         empty = "empty answers left out" if self.empty == "drop" else "empty answers are a label"
-        return "; ".join([*(status if seen else []), gold, multi, empty])
+        return "; ".join(filter(None, (self.status_in_words(tool, seen), gold, multi, empty)))

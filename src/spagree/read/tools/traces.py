@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from spagree.errors import DataError
-from spagree.messages import opt
-from spagree.read.table import listed
+from spagree.errors import ColumnError, DataError
+from spagree.messages import Warning, listed, opt
 from spagree.read.tools.records import Record, cell, first, item_text, records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
-from spagree.understood import Caution
 
 HUMAN, MODEL, PROGRAM = "human", "model", "program"
 KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all by default
@@ -32,48 +30,10 @@ class Fields:
     kinds: Mapping[str, str]  # what the tool calls people, models and programs
 
 
-def _reader(fields: Fields) -> Callable[[Source, ReaderOptions], Iterator[Response]]:
-    """The function that yields the responses of a tool with these fields."""
-
-    def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-        sizes: Counter[str] = Counter()
-        for place, number, record in records(source, options):
-            for score in _scores(record):
-                response = _response(place, number, score, fields, options)
-                sizes[response.status] += 1
-                yield response
-        _tell(sizes, options)
-
-    return responses
-
-
 def _scores(record: Record) -> list[Record]:
     """The record itself, or the records of an API page: {"data": […]}."""
     page = record.get("data")
     return page if isinstance(page, list) and all(isinstance(score, dict) for score in page) else [record]
-
-
-def _response(place: str, number: int, score: Record, fields: Fields, options: ReaderOptions) -> Response:
-    question, kind = first(score, fields.question), first(score, fields.kind)
-    if question is None or kind is None:
-        lacking = fields.question if question is None else fields.kind
-        raise DataError(f"{place}: {' or '.join(lacking)} is empty or missing; fields: {listed(list(score))}")
-    status = fields.kinds.get(kind.lower(), PROGRAM)
-    names = fields.people if status == HUMAN else fields.models
-    who = first(score, (options.annotator,) if options.annotator else names) or (None if status == HUMAN else kind)
-    item = cell(score, options.item, place) if options.item else first(score, fields.items)
-    text = item_text(score, options, place) if options.text else None
-    label, time = first(score, fields.labels), first(score, fields.times)
-    return Response(item, who, {question: label}, time, status, row=number, text=text, fields=score)
-
-
-def _tell(sizes: Counter[str], options: ReaderOptions) -> None:
-    """Warn if people and models are mixed: they answer different questions."""
-    if len(sizes) > 1 or HUMAN not in sizes:
-        words = {HUMAN: "by people", MODEL: "by models", PROGRAM: "by programs"}
-        scores = ", ".join(f"{sizes[status]:,} {words[status]}" for status in words if sizes[status])
-        remedy = f"; {opt.status('human')} counts people alone" if HUMAN in sizes else ""
-        options.cautions.append(Caution("people_and_models", f"scores {scores}{remedy}"))
 
 
 def _tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *groups: tuple[str, ...]) -> Tool:
@@ -84,12 +44,42 @@ def _tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *grou
         keys = {*source.keys, *(name for score in scores for name in score)}
         return source.shape in (OBJECTS, TABLE) and all(any(name in keys for name in group) for group in groups)
 
+    def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
+        sizes: Counter[str] = Counter()
+        named = 0
+        for place, number, record in records(source, options):
+            for score in _scores(record):
+                question, kind = first(score, fields.question), first(score, fields.kind)
+                if question is None or kind is None:
+                    lacking = fields.question if question is None else fields.kind
+                    raise DataError(
+                        f"{place}: {' or '.join(lacking)} is empty or missing; fields: {listed(list(score))}"
+                    )
+                status = fields.kinds.get(kind.lower(), PROGRAM)
+                sizes[status] += 1
+                own = first(score, (options.annotator,)) if options.annotator else None
+                named += bool(own)
+                if not options.annotator:
+                    own = first(score, fields.people if status == HUMAN else fields.models)
+                who = own or (None if status == HUMAN else kind)
+                item = cell(score, options.item, place) if options.item else first(score, fields.items)
+                text = item_text(score, options, place) if options.text else None
+                answers, time = {question: first(score, fields.labels)}, first(score, fields.times)
+                yield Response(item, who, answers, time, status, row=number, text=text, fields=score)
+        if options.annotator and not named:
+            raise ColumnError(f"{opt.annotator(options.annotator)}: no record has anything in this field; leave it out")
+        if len(sizes) > 1 or HUMAN not in sizes:  # people and models answer different questions
+            words = {HUMAN: "by people", MODEL: "by models", PROGRAM: "by programs"}
+            scores = ", ".join(f"{sizes[status]:,} {words[status]}" for status in words if sizes[status])
+            remedy = f"; {opt.status('human')} counts people alone" if HUMAN in sizes else ""
+            options.warnings.append(Warning("people_and_models", f"scores {scores}{remedy}"))
+
     return Tool(
         name=name,
         title=title,
         fields=shown,
         recognise=recognise,
-        responses=_reader(fields),
+        responses=responses,
         counted=KINDS,
         renames=frozenset({"item", "annotator"}),
     )

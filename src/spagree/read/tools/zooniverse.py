@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from spagree.errors import DataError, count
-from spagree.read.files.json import DECODER, FAST, REFUSED, as_text
-from spagree.read.table import shown
-from spagree.read.tools.records import Record, answer, cell, item_text, known, one_or_more, part, records, tell_regions
+from spagree.messages import Warning, shown
+from spagree.read.files.json import as_text
+from spagree.read.tools.records import Record, answer, cell, decoded, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.understood import Caution
+from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.words import texts
 
 WANTED = ("user_name", "created_at", "gold_standard", "workflow_id", "annotations", "subject_data", "subject_ids")
 UNKNOWN = "not-logged-in-"
-TEXTS = ("Filename", "filename", "#name", "name", "image_name", "image", "link", "url", "#url")
 
 
 def recognise(source: Source) -> bool:
@@ -30,23 +29,29 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     classifications = list(records(source, options, wanted.__contains__))
     names = _names({(row.get("workflow_id", ""), task, as_text(annotation.get("task_label")))
                     for place, _, row in classifications for task, annotation in _tasks(place, row)})  # fmt: skip
-    seen: Counter[str] = Counter()
-    answered = False
+    unknown = 0
     for place, line, row in classifications:
-        answers = _answers(place, row, names, seen)
+        answers: dict[str, Value] = {}
+        for task, annotation in _tasks(place, row):
+            name = names[row.get("workflow_id", ""), task, as_text(annotation.get("task_label"))]
+            answers.update(_values(place, name, annotation.get("value")))
         who = known(cell(row, options.annotator or "user_name", place))
-        seen["not logged in"] += (who or "").startswith(UNKNOWN)
-        answered = answered or bool(answers)
+        unknown += (who or "").startswith(UNKNOWN)
         item, is_gold = cell(row, options.item or "subject_ids", place), row.get("gold_standard", "").lower() == "true"
-        time, subject = known(row.get(options.time or "created_at")), _subject(place, row)
-        text = item_text(subject, options, place, *TEXTS) if subject else None
-        fields = {**row, "subject": subject}
-        yield Response(known(item), who, answers, time, is_gold=is_gold, row=line, text=text, fields=fields)
-    _tell(seen, answered, source, options)
+        data = decoded(row.get("subject_data") or "{}", place, "subject_data")  # the manifest of the subject's upload
+        subjects = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
+        time, subject = known(row.get(options.time or "created_at")), subjects[0] if subjects else {}
+        text = item_text(subject, options, place, *texts("zooniverse")) if subject else None
+        is_empty, fields = all(isinstance(value, Marks) for value in answers.values()), {**row, "subject": subject}
+        yield Response(known(item), who, answers, time, "", is_gold, line, text, is_empty, fields)
+    if unknown:
+        size = count(unknown, "classification", "classifications")
+        message = f"{size} by people who were not logged in: each internet address counts as one annotator"
+        options.warnings.append(Warning("not_logged_in", message))
 
 
 def _tasks(place: str, row: Record) -> list[tuple[str, Record]]:
-    tasks = _decoded(cell(row, "annotations", place), place, "annotations")
+    tasks = decoded(cell(row, "annotations", place), place, "annotations")
     if not isinstance(tasks, list) or not all(isinstance(annotation, dict) for annotation in tasks):
         raise DataError(f"{place}: annotations should be a list of tasks, found {shown(as_text(tasks))}; export again")
     return [(cell(annotation, "task", place), annotation) for annotation in tasks]
@@ -69,68 +74,26 @@ def _names(tasks: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
     }
 
 
-def _answers(
-    place: str, row: Record, names: Mapping[tuple[str, str, str], str], seen: Counter[str]
-) -> dict[str, Value]:
-    answers: dict[str, Value] = {}
-    for task, annotation in _tasks(place, row):
-        name = names[row.get("workflow_id", ""), task, as_text(annotation.get("task_label"))]
-        answers.update(_values(name, annotation.get("value"), seen))
-    return answers
-
-
-def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]]:
-    """The answers to a task: one, or those of a survey or of nested tasks; drawings are only counted."""
+def _values(place: str, task: str, value: Any) -> list[tuple[str, Value]]:
+    """The answers to a task: one, or those of a survey or of nested tasks; drawings are marks."""
     objects = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
     if not objects:
         return [(task, answer(value))]
     names = objects[0].keys()
     if "choice" in names:
-        return [(task, one_or_more(as_text(entry.get("choice")) for entry in objects)), *_survey(task, objects)]
+        found = [(task, one_or_more(as_text(entry.get("choice")) for entry in objects))]
+        for choice in objects:  # the questions about each choice, such as how many animals, are questions of their own
+            about = choice["answers"] if isinstance(choice.get("answers"), dict) else {}
+            found += [
+                (f"{task}/{as_text(choice.get('choice'))}/{name}", answer(given)) for name, given in about.items()
+            ]
+        return found
     if "task" in names:
         inner = [(f"{task}/{as_text(entry.get('task'))}", entry.get("value")) for entry in objects]
-        return [answers for name, part_value in inner for answers in _values(name, part_value, seen)]
+        return [answers for name, part_value in inner for answers in _values(place, name, part_value)]
     if "option" in names or names <= {"value", "label"}:
         return [(task, one_or_more(as_text(entry.get("label") or entry.get("value")) for entry in objects))]
-    seen["drawings"] += len(objects)
-    return []
-
-
-def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]:
-    """The questions about each choice, such as how many animals, as separate questions."""
-    for choice in choices:
-        inner = choice.get("answers")
-        for name, value in inner.items() if isinstance(inner, Mapping) else ():
-            yield f"{task}/{as_text(choice.get('choice'))}/{name}", answer(value)
-
-
-def _subject(place: str, row: Record) -> Record:
-    """The manifest of the subject's upload."""
-    data = _decoded(row.get("subject_data") or "{}", place, "subject_data")
-    subjects: list[Record] = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
-    return subjects[0] if subjects else {}
-
-
-def _decoded(text: str, place: str, column: str) -> Any:
-    try:
-        return FAST.decode(text)
-    except REFUSED:
-        pass
-    try:
-        return DECODER.decode(text)
-    except ValueError as error:
-        raise DataError(f"{place}: {column} is not JSON ({error}); download the export again") from None
-
-
-def _tell(seen: Counter[str], answered: bool, source: Source, options: ReaderOptions) -> None:
-    drawings, unknown = seen["drawings"], seen["not logged in"]
-    if drawings:
-        refusal = f"{count(drawings, 'drawing')} and no answers; spagree compares classes"
-        tell_regions(source, options, count(drawings, "drawing"), "" if answered else refusal)
-    if unknown:
-        classifications = count(unknown, "classification", "classifications")
-        message = f"{classifications} by people who were not logged in: each internet address counts as one annotator"
-        options.cautions.append(Caution("not_logged_in", message))
+    return [(task, Marks(place, [Mark(as_text(each.get("tool_label")), None, None) for each in objects]))]
 
 
 TOOL = Tool(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from exports import ROWS, Write, codes, triples
 
 import spagree
 from postgres import Server
@@ -61,16 +62,13 @@ def tasks() -> list[dict[str, Any]]:
     prediction = {"id": 1, "result": [chosen("mood", "Good")], "model_version": "m"}
     return [
         {
-            "id": 1,
-            "data": {"text": "a", "my_id": "r1"},
-            "annotations": first,
-            "drafts": [],
+            "id": 1, "data": {"text": "a", "my_id": "r1"}, "annotations": first, "drafts": [],
             "predictions": [prediction],
         },
         {"id": 2, "data": {"text": "b", "my_id": "r2"}, "annotations": second, "drafts": [draft]},
         {"id": 3, "data": {"text": "c", "my_id": "r3"}, "annotations": third, "drafts": []},
         {"id": 4, "data": {"text": "d", "my_id": "r4"}, "annotations": [], "drafts": []},
-    ]
+    ]  # fmt: skip
 
 
 def flat() -> list[dict[str, Any]]:
@@ -140,7 +138,8 @@ SCHEMA = """
 CREATE TABLE project (id integer, label_config text);
 CREATE TABLE task (id integer, data text, project_id integer);
 CREATE TABLE htx_user (id integer, email text);
-CREATE TABLE task_completion (id integer, result text, was_cancelled bool, created_at datetime, task_id integer,
+CREATE TABLE task_completion (id integer, result text, was_cancelled bool, created_at datetime, updated_at datetime,
+  task_id integer,
   completed_by_id integer, ground_truth bool, project_id integer, updated_by_id integer);
 CREATE TABLE tasks_annotationdraft (id integer, result text, task_id integer, user_id integer, annotation_id integer);
 """
@@ -153,10 +152,11 @@ def fill(connection: Any, config: str = CONFIG, project: int = 1) -> None:
         connection.execute("INSERT INTO task VALUES (?, ?, ?)", (number, json.dumps(task["data"]), project))
         for each in task["annotations"]:
             time = each["created_at"].replace("T", " ").replace("Z", "")
-            row = (each["id"], json.dumps(each["result"]), each["was_cancelled"], time, number, each["completed_by"])
+            later = time.replace("2026", "2027")
+            row = (each["id"], json.dumps(each["result"]), each["was_cancelled"], time, later, number)
             connection.execute(
-                "INSERT INTO task_completion VALUES (?,?,?,?,?,?,?,?,?)",
-                (*row, each["ground_truth"], project, each["updated_by"]),
+                "INSERT INTO task_completion VALUES (?,?,?,?,?,?,?,?,?,?)",
+                (*row, each["completed_by"], each["ground_truth"], project, each["updated_by"]),
             )
         for draft in task["drafts"]:
             connection.execute(
@@ -181,13 +181,11 @@ def rows(annotations: Annotations) -> list[tuple[Any, ...]]:
 
 
 FORMATS = {
-    "json": json_export,
-    "snapshot": snapshot,
-    "min": json_min,
-    "csv": csv_export,
-    "tsv": tsv_export,
+    "json": json_export, "snapshot": snapshot, "min": json_min, "csv": csv_export, "tsv": tsv_export,
     "db": database,
-}
+}  # fmt: skip
+
+
 EXPECTED = [
     ("1", "2", "Good"), ("1", "3", "Good"), ("1", "4", "Neutral"),
     ("2", "2", "Neutral"), ("2", "4", "Neutral"),
@@ -261,13 +259,6 @@ def test_ground_truth_stays_unless_it_is_dropped(tmp_path: Path) -> None:
     assert dropped.left_out["ground_truth"] == 1 and "ground_truth" not in kept.left_out
 
 
-@pytest.mark.parametrize("make", FORMATS.values(), ids=FORMATS)
-def test_several_choices_are_one_sorted_set(make: Any, tmp_path: Path) -> None:
-    found = read(make(tmp_path), question="topics")
-    assert rows(found) == [("1", "2", '["food", "price"]'), ("1", "3", "food")]
-    assert found.left_out["empty"] == 7
-
-
 def test_or_a_question_per_option(tmp_path: Path) -> None:
     every = spagree.measure_all(json_export(tmp_path), multi="options", duplicates="last", weights="flat")
     assert list(every) == ["mood", "topics:food", "topics:price"]
@@ -299,7 +290,7 @@ def test_several_questions_need_a_choice(tmp_path: Path) -> None:
 def test_an_edit_by_somebody_else_is_said(tmp_path: Path) -> None:
     for make in (json_export, database):
         found = read(make(tmp_path), question="mood", ground_truth="drop")
-        assert [caution.code for caution in found.cautions] == ["edited_by_others"]
+        assert [warning.code for warning in found.warnings] == ["edited_by_others"]
 
 
 def test_times_are_kept_for_the_first_k(tmp_path: Path) -> None:
@@ -319,6 +310,26 @@ def test_snapshots_have_addresses_on_request_only(tmp_path: Path) -> None:
     assert {row[1] for row in rows(read(snapshot(tmp_path), question="mood"))} == {"2", "3", "4"}
     assert ("1", "user2@example.com", "Good") in rows(read(snapshot(tmp_path), question="mood", annotator="email"))
     assert ("1", "user2@example.com", "Good") in rows(read(database(tmp_path), question="mood", annotator="email"))
+
+
+def test_a_field_of_the_user_that_an_export_does_not_have_is_refused(tmp_path: Path) -> None:
+    for make in (json_export, json_min, csv_export):
+        with pytest.raises(spagree.ColumnError, match=r'^annotator="email": no record has anything in this field'):
+            read(make(tmp_path), question="mood", annotator="email")
+    with pytest.raises(spagree.ColumnError, match=r'^annotator="nickname"'):
+        read(database(tmp_path), question="mood", annotator="nickname")
+
+
+def test_the_time_may_be_another_of_the_database(tmp_path: Path) -> None:
+    def years(**options: Any) -> set[int]:
+        frame = read(database(other(tmp_path / str(len(options)))), question="mood", **options).frame
+        return {datetime.fromtimestamp(time, UTC).year for time in frame.collect(backend="polars")["time"]}
+
+    for number in (0, 1):
+        (tmp_path / str(number)).mkdir()
+    assert (years(), years(time="updated_at")) == ({2026}, {2027})
+    with pytest.raises(spagree.ColumnError, match=r'^time="seen_at": no record has anything in this field'):
+        read(database(tmp_path), question="mood", time="seen_at")
 
 
 def test_two_projects_in_one_database_are_questions_of_their_own(tmp_path: Path) -> None:
@@ -351,7 +362,7 @@ def test_damaged_json_in_the_database_names_the_annotation(tmp_path: Path) -> No
     with sqlite3.connect(source) as connection:
         connection.execute("UPDATE task_completion SET result = '[{' WHERE id = 4")
     connection.close()
-    with pytest.raises(spagree.DataError, match="annotation 4: its JSON"):
+    with pytest.raises(spagree.DataError, match="annotation 4: its result is not JSON"):
         read(source)
 
 
@@ -383,28 +394,9 @@ def test_every_kind_of_control(value: dict[str, Any], label: str, tmp_path: Path
         json.dumps([{"id": 1, "data": {}, "annotations": [annotation(1, 2, results), annotation(2, 3, results)]}])
     )
     assert rows(read(path)) == [("1", "2", label), ("1", "3", label)]
-    row = {
-        "text": "t",
-        "id": 1,
-        "q": [value],
-        "annotator": 2,
-        "annotation_id": 1,
-        "created_at": None,
-        "updated_at": None,
-        "lead_time": 1,
-    }
+    row = {"text": "t", "id": 1, "q": [value], **FLAT, "annotator": 2, "annotation_id": 1}
     path.write_text(json.dumps([row, {**row, "annotator": 3}]))
     assert rows(read(path)) == [("1", "2", label), ("1", "3", label)]
-
-
-def test_marked_regions_are_not_classes(tmp_path: Path) -> None:
-    span = {"from_name": "ner", "to_name": "t", "type": "labels", "value": {"start": 1, "end": 2, "labels": ["PER"]}}
-    path = tmp_path / "e.json"
-    path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [annotation(1, 2, [span])]}]))
-    with pytest.raises(spagree.DataError, match="1 region marked and no classes chosen; spagree compares classes"):
-        read(path)
-    path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [annotation(1, 2, [span, chosen("q", "a")])]}]))
-    assert rows(read(path)) == [("1", "2", "a")]
 
 
 MALFORMED = [
@@ -427,19 +419,6 @@ def test_malformed_exports_name_the_place(text: str, message: str, tmp_path: Pat
     path.write_text(text)
     with pytest.raises(spagree.DataError, match=r"e\.json.*" + message):
         read(path)
-
-
-@pytest.mark.parametrize("cut", [0.4, 0.7, 0.99])
-def test_a_truncated_export_is_refused_with_the_place(cut: float, tmp_path: Path) -> None:
-    path = json_export(tmp_path)
-    text = path.read_text()
-    path.write_text(text[: int(len(text) * cut)])
-    with pytest.raises(spagree.DataError, match=r"\.json:1: column \d+: not JSON.*truncated"):
-        read(path, question="mood")
-    path = csv_export(tmp_path)
-    path.write_text(path.read_text()[:-20])
-    with pytest.raises(spagree.DataError, match=r"export\.csv:\d+"):
-        read(path, question="mood")
 
 
 def test_a_json_column_in_a_table_may_be_a_mere_text(tmp_path: Path) -> None:
@@ -492,28 +471,13 @@ class TestPostgreSQL:
         )
         assert rows(found) == EXPECTED
         assert found.frame.collect().to_native().equals(same.frame.collect().to_native())  # times as well
-        assert (found.left_out, found.cautions) == (same.left_out, same.cautions)
+        assert (found.left_out, found.warnings) == (same.left_out, same.warnings)
         assert found.understood.source == server.name and found.understood.format == "label-studio"
-
-    def test_is_a_plain_table_with_a_query(self, server: Server) -> None:
-        query = "SELECT task_id, completed_by_id AS annotator, (result->0->'value'->'choices'->>0) AS label, id AS time FROM task_completion WHERE NOT was_cancelled"
-        found = spagree.measure(server.address, query=query, duplicates="last")
-        assert found.understood and found.understood.format == "long" and found.data.annotators == 3
 
     def test_with_other_tables_points_to_the_export(self, server: Server) -> None:
         server.run("ALTER TABLE task_completion DROP COLUMN updated_by_id")
         with pytest.raises(spagree.FileError, match=r"column c\.updated_by_id does not exist.*use an export"):
             read(server.address)
-
-    def test_without_a_server_nothing_is_known(self) -> None:
-        with pytest.raises(spagree.FileError, match="cannot be read") as caught:
-            read("postgresql://ls:hidden1@127.0.0.1:1/labelstudio", format="label-studio")
-        assert "hidden1" not in str(caught.value)
-
-    def test_without_the_driver_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "psycopg", None)
-        with pytest.raises(spagree.MissingExtraError, match=r"spagree\[postgres\]"):
-            read("postgresql://ls@db.example.com/labelstudio", format="label-studio")
 
 
 def test_data_with_the_name_of_a_control_is_no_question(tmp_path: Path) -> None:
@@ -527,3 +491,134 @@ def test_data_with_the_name_of_a_control_is_no_question(tmp_path: Path) -> None:
     path = tmp_path / "export.csv"
     path.write_text("\n".join(lines))
     assert rows(read(path)) and list(read_all(path)) == ["mood"]
+
+
+def result(control: str, value: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"from_name": control, "to_name": "t", "type": next(iter(value)), "value": value, **more}
+
+
+def task_of(*given: list[dict[str, Any]], data: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    annotations = [
+        {"id": number, "completed_by": number, "result": results, "was_cancelled": False}
+        for number, results in enumerate(given, 1)
+    ]
+    return [{"id": 1, "data": data or {"text": "Hi"}, "annotations": annotations}]
+
+
+def test_choices_for_each_item_of_a_list_are_items(write: Write) -> None:
+    def pair(first: str, second: str) -> list[dict[str, Any]]:
+        return [result("q", {"choices": [label]}, item_index=i) for i, label in enumerate((first, second))]
+
+    agreement = spagree.measure(write("e.json", task_of(pair("x", "same"), pair("y", "same"))), weights="flat")
+    assert agreement.spa.value == 1 / 2 and agreement.data.items == 2
+
+
+def test_repeated_results_of_a_control_are_a_set_with_a_warning(write: Write) -> None:
+    def chosen(*labels: str) -> list[dict[str, Any]]:
+        return [result("q", {"choices": [label]}, id=f"r{label}") for label in labels]
+
+    path = write("e.json", task_of(chosen("x", "z"), chosen("y", "z")))
+    agreement = spagree.measure(path)
+    assert agreement.spa.value == 0 and set(agreement.data.labels) == {'["x", "z"]', '["y", "z"]'}
+    assert "several_results" in codes(agreement)
+
+
+REGIONS = {
+    "spans": {"start": 0, "end": 2, "labels": ["PER"]},
+    "boxes": {"x": 1, "y": 2, "width": 3, "rectanglelabels": ["Car"]},
+    "polygons": {"points": [[1, 2]], "polygonlabels": ["Car"]},
+    "brush": {"format": "rle", "rle": [1], "brushlabels": ["Sky"]},
+    "video": {"framesCount": 10, "sequence": [{"frame": 1}], "labels": ["Man"]},
+    "timeline": {"ranges": [{"start": 1}], "timelinelabels": ["Run"]},
+    "ranking": {"ranker": {"_": ["a", "b"]}},
+    "choice of a region": {"start": 0, "end": 2, "choices": ["x"]},
+}
+
+
+@pytest.mark.parametrize("kind", REGIONS)
+def test_regions_are_no_classes(kind: str, write: Write) -> None:
+    region = result("tag", REGIONS[kind])
+    with pytest.raises(spagree.DataError, match="2 regions marked and no classes chosen; spagree compares classes"):
+        read(write("e.json", task_of([region], [region])))
+    beside = [region, region, result("q", {"choices": ["x"]})]
+    found = read(write("b.json", task_of(beside, beside)))
+    assert [warning.code for warning in found.warnings] == ["regions_left_aside"]
+
+
+def test_ratings_hint_at_their_order_and_tables_claim_no_status(write: Write) -> None:
+    found = read(write("e.json", task_of([result("stars", {"rating": 4})], [result("stars", {"rating": 5})])))
+    assert 'stars are ordered: metric="ordinal" gives credit for near misses' in found.understood.rules
+    assert "status submitted" in found.understood.rules[-1]
+    table = "annotation_id,annotator,created_at,id,lead_time,mood,text,updated_at\n1,2,,1,3,a,Hi,\n2,3,,1,3,b,Hi,\n"
+    assert "status" not in " ".join(read(write("e.csv", table), question="mood").understood.rules)
+
+
+def test_numbers_stay_as_written(write: Write) -> None:
+    huge = "123456789012345678901234567890"
+    text = json.dumps(task_of([result("n", {"number": 1})], [result("n", {"number": 2})]))
+    text = text.replace('"number": 1}', '"number": 1.0}').replace('"number": 2}', f'"number": {huge}}}')
+    assert [row[2] for row in triples(write("e.json", text))] == ["1.0", huge]
+    careful = text.replace('"Hi"', '"Hi", "odd": NaN')  # what the fast parser refuses, the careful one reads
+    assert [row[2] for row in triples(write("c.json", careful))] == ["1.0", huge]
+    for whole, half in (('"completed_by": 1', '"completed_by": "\\ud800"'), ('"Hi"', '"\\ud800"')):
+        with pytest.raises(spagree.DataError, match="half a character"):
+            read(write("h.json", text.replace(whole, half)))
+
+
+def test_texts_come_along_and_another_field_can_be_named(write: Write) -> None:
+    given = [[result("q", {"choices": ["x"]})], [result("q", {"choices": ["y"]})]]
+    path = write("e.json", task_of(*given, data={"text": "Hi", "title": "A greeting"}))
+    assert spagree.measure(path).hardest()["text"].to_list() == ["Hi"]
+    assert spagree.measure(path, text="title").hardest()["text"].to_list() == ["A greeting"]
+    with pytest.raises(spagree.ColumnError, match="there is no field 'body'; fields: 'text', 'title'"):
+        read(path, text="body")
+    long = write("l.json", task_of(*given, data={"text": "y" * 5000}))
+    assert spagree.measure(long).hardest()["text"].str.len_chars().to_list() == [2000]
+
+
+FLAT = {"annotator": "1", "annotation_id": 0, "created_at": "2024-01-01", "updated_at": "2024-01-01", "lead_time": 1}
+
+
+def flat_rows(cell: Any) -> list[dict[str, Any]]:
+    return [
+        {"text": item, "id": int(item[1:]), "mood": cell(label), **FLAT, "annotator": who, "annotation_id": n}
+        for n, (item, who, label) in enumerate(ROWS, 1)
+    ]
+
+
+def test_several_results_in_a_flat_export_are_one_set(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(flat_rows(lambda label: [{"rating": 1}, {"rating": 2 if label == "pos" else 3}])))
+    found = spagree.measure(path)
+    assert set(found.data.labels) == {'["1", "2"]', '["1", "3"]'}
+    assert "several_results" in {warning.code for warning in found.warnings}
+
+
+def test_tasks_of_two_servers_that_share_their_ids_are_named(tmp_path: Path) -> None:
+    """Each server numbers its tasks from 1; who counts them together is told, and --item tells them apart."""
+
+    def task(number: int, text: str, people: int, letters: str) -> dict[str, Any]:
+        annotations = [
+            {"id": 10 * people + who, "completed_by": people + who, "result": [
+                {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [letter]}}]}
+            for who, letter in enumerate(letters)
+        ]  # fmt: skip
+        return {"id": number, "data": {"text": text}, "annotations": annotations}
+
+    paths = [tmp_path / "here.json", tmp_path / "there.json"]
+    paths[0].write_text(json.dumps([task(1, "one", 1, "ab"), task(2, "two", 3, "aa")]))
+    paths[1].write_text(json.dumps([task(1, "three", 5, "bb"), task(2, "two", 7, "bb"), task(3, "four", 9, "cc")]))
+    together = spagree.measure(paths)
+    assert "1 item has several texts, such as '1': 'one' and 'three'" in codes(together)["several_texts"]
+    assert "with item=" in codes(together)["several_texts"]
+    apart = spagree.measure(paths, item="text")  # one: 0 of 1 pair; two: 2 of 6, weight 3; three and four: all
+    assert "several_texts" not in codes(apart)
+    assert apart.spa.value == pytest.approx((0 + 3 * 2 / 6 + 1 + 1) / 6)
+
+
+def test_one_control_question_is_one(tmp_path: Path) -> None:
+    result = [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["a"]}}]
+    annotations = [{"id": who, "completed_by": who, "result": result, "ground_truth": who == 1} for who in (1, 2)]
+    path = tmp_path / "gold.json"
+    path.write_text(json.dumps([{"id": 1, "data": {"text": "one"}, "annotations": annotations}]))
+    assert codes(spagree.measure(path))["control_questions"].startswith("1 annotation is marked as ground truth")

@@ -1,0 +1,294 @@
+"""Tables as people publish them, after the real files: read rightly, or refused with a first advice that is right."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars
+import pytest
+
+import spagree
+from spagree.errors import SpagreeError
+from spagree.messages import Option, parts
+
+Votes = list[tuple[int, str, str]]
+"""Item, annotator, label."""
+
+
+def voted(labels: Sequence[str], each: int = 4, of: int = 4, items: int = 60) -> Votes:
+    """Some of the annotators of each item, mostly of one opinion."""
+    random, votes = Random(7), []
+    for item in range(items):
+        true = random.choice(labels)
+        votes += [
+            (item, f"w{who}", true if random.random() < 0.75 else random.choice(labels))
+            for who in sorted(random.sample(range(of), each))
+        ]
+    return votes
+
+
+def given(votes: Votes) -> dict[int, dict[str, str]]:
+    items: dict[int, dict[str, str]] = {item: {} for item, _, _ in votes}
+    for item, who, label in votes:
+        items[item][who] = label
+    return items
+
+
+def most(labels: Iterable[str]) -> str:
+    return Counter(labels).most_common(1)[0][0]
+
+
+def table(header: Sequence[str], rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, delimiter=delimiter).writerows([*([header] if header else []), *rows])
+    return stream.getvalue()
+
+
+def lines(objects: Iterable[object]) -> str:
+    return "\n".join(map(json.dumps, objects))
+
+
+def sentence(item: int) -> str:
+    return f"A person in picture {item} is doing something, and {item % 7} dogs look on."
+
+
+NLI, SCALE, SIDES = ("entailment", "neutral", "contradiction"), ("1", "2", "3", "4", "5"), ("A", "B", "tie")
+VOTED = ("agree", "disagree", "pass")
+FEELINGS, YES_NO = ("joy", "anger", "fear"), ("no", "yes")
+
+
+def snli(votes: Votes) -> str:
+    header = ["gold_label", "sentence1", "sentence2", "captionID", "pairID", *(f"label{n}" for n in range(1, 5))]
+    rows = ([most(v.values()), sentence(i // 3), sentence(i), f"{i // 3}.jpg", f"{i}n", *v.values()] for i, v in
+            given(votes).items())  # fmt: skip
+    return table(header, rows, "\t")
+
+
+def chaos_nli(votes: Votes) -> str:
+    def row(item: int, labels: list[str]) -> dict[str, Any]:
+        counts = Counter(labels)
+        dist = [round(counts[label] / len(labels), 3) for label in NLI]
+        example = {"uid": f"{item}n", "premise": sentence(item), "hypothesis": "x"}
+        label = {"majority_label": most(labels), "label_dist": dist, "label_count": [counts[each] for each in NLI]}
+        return {"uid": f"{item}n", "label_counter": counts, **label, "entropy": item / 7, "example": example}
+
+    return lines(row(item, list(labels.values())) for item, labels in given(votes).items())
+
+
+def dices(votes: Votes) -> str:
+    header = ["rater_id", "rater_gender", "rater_age", "item_id", "context", "response", "safety_gold", "Q_overall"]
+    gold = {item: most(labels.values()) for item, labels in given(votes).items()}
+    ages = ["gen z", "gen x+", "millenial"]
+    return table(
+        header,
+        ([who, "MF"[int(who[1]) % 2], ages[int(who[1]) % 3], item, sentence(item), f"LAMDA: {item}", gold[item], label]
+         for item, who, label in votes),
+    )  # fmt: skip
+
+
+def hate_check(votes: Votes) -> str:
+    header = ["mhc_case_id", "functionality", "test_case", "label_gold", *(f"label_annot_{n}" for n in range(1, 4))]
+    return table(
+        [*header, "label_annot_maj"],
+        ([f"german-{i}", "derog_neg", sentence(i), NLI[i % 3], *v.values(), most(v.values())]
+         for i, v in given(votes).items()),
+    )  # fmt: skip
+
+
+def toxicity(votes: Votes) -> str:
+    random = Random(1)
+    header = ["comment_id", "worker", "comment_text", "toxic", "insult", "threat", "confidence"]
+    others = [[random.randrange(2), random.randrange(2), random.randrange(1, 6)] for _ in votes]
+    rows = ([i, who, sentence(i), label, *more] for (i, who, label), more in zip(votes, others, strict=True))
+    return table(header, rows)
+
+
+def judge_bench(votes: Votes) -> str:
+    instances = [
+        {"id": i, "instance": {"source": sentence(i)}, "annotations": {"overall quality": {
+            "individual_human_scores": [*map(int, v.values())], "majority_human": int(most(v.values()))}}}
+        for i, v in given(votes).items()
+    ]  # fmt: skip
+    about = [{"metric": "overall quality", "category": "graded", "worst": 1, "best": 5}]
+    return json.dumps({"dataset": "x", "annotations": about, "instances": instances}, indent=1)
+
+
+def pavlick(votes: Votes) -> str:
+    return lines(
+        {"id": f"rte-{i}", "premise": sentence(i), "hypothesis": f"h {i}", "task": "rte", "labels": [*v.values()]}
+        for i, v in given(votes).items()
+    )
+
+
+def sentence_pairs(votes: Votes) -> str:
+    rows = ([sentence(i), f"h {i}", str([float(x) for x in v.values()])] for i, v in given(votes).items())
+    return table(["premise", "hypothesis", "ratings"], rows)
+
+
+def le_wi_di(votes: Votes) -> str:
+    def entry(labels: dict[str, str]) -> dict[str, Any]:
+        shares = {label: size / len(labels) for label, size in Counter(labels.values()).items()}
+        shown = {"annotations": ",".join(labels.values()), "annotators": ",".join(labels)}
+        return {**shown, "lang": "en", "hard_label": most(labels.values()), "soft_label": {"0": 0, "1": 0, **shares}}
+
+    return json.dumps({str(i): {"text": sentence(i), **entry(labels)} for i, labels in given(votes).items()})
+
+
+def two_coders(votes: Votes) -> str:
+    header = ["#", "Tweet", "JK", "MS", "disagree?", "adjudicated", "Comment"]
+    rows = []
+    for item, labels in given(votes).items():
+        one, other = labels.values()
+        is_same = one == other
+        note = "see guideline 3.2" if item % 5 == 0 else ""
+        rows.append([item, sentence(item), one, other, "" if is_same else "x", "" if is_same else one, note])
+    return table(header, rows, ";")
+
+
+def counted(votes: Votes) -> str:
+    rows = []
+    for item, labels in given(votes).items():
+        sizes = Counter(labels.values())
+        shares = [len(labels), most(labels.values()), f"{max(sizes.values()) / len(labels):.2f}"]
+        rows.append([f"img_{item:04d}.jpg", *(sizes[label] for label in FEELINGS), *shares])
+    return table(["filename", *FEELINGS, "num_raters", "winner", "agreement"], rows)
+
+
+def tokens(votes: Votes) -> str:
+    header = ["sent_id", "token_id", "token", "annotator_A", "annotator_B"]
+    return table(header, ([i // 10, i % 10, f"tok{i}", *labels.values()] for i, labels in given(votes).items()))
+
+
+def form(votes: Votes) -> str:
+    people = sorted({who for _, who, _ in votes})
+    items = given(votes)
+    header = ["start", "end", "username", *(f"images/img{i}" for i in items), "_uuid", "_id"]
+    rows = (
+        [f"2024-01-01T10:0{n}:00", f"2024-01-01T10:1{n}:00", who, *(items[i].get(who, "") for i in items), f"u:{n}", n]
+        for n, who in enumerate(people)
+    )
+    return table(header, rows)
+
+
+def by_dialog(votes: Votes) -> str:
+    return json.dumps(
+        {f"dlg_{i}": [{"worker": w, "answer": x, "comment": ""} for w, x in v.items()] for i, v in given(votes).items()}
+    )
+
+
+def emotions(votes: Votes) -> str:
+    random = Random(3)
+    more = [[random.choice(["", *FEELINGS[1:]]), random.randrange(1, 4)] for _ in votes]
+    rows = ([who, i, sentence(i), label, *rest] for (i, who, label), rest in zip(votes, more, strict=True))
+    return table(["coder", "post_nr", "post", "primary_emotion", "secondary_emotion", "intensity"], rows)
+
+
+def annotations(votes: Votes) -> str:
+    rows = ([f"Dok{i // 8}", i % 8, who, label, "ja" if i % 3 else "nein"] for i, who, label in votes)
+    return table(["Dokument", "Satz", "Annotator", "Kategorie", "sicher"], rows, ";")
+
+
+def comments(votes: Votes) -> str:
+    def row(item: int, labels: Iterable[str]) -> dict[str, Any]:
+        sizes = Counter(labels)
+        return {"comment-id": item, **{f"{label}s": sizes[label] for label in VOTED}, "moderated": 1}
+
+    return lines(row(item, labels.values()) for item, labels in given(votes).items())
+
+
+def joined(votes: Votes) -> str:
+    rows = ([f"x{i}", "|".join(v.values()), most(v.values())] for i, v in given(votes).items())
+    return table(["sentence_id", "all_labels", "maj"], rows, "\t")
+
+
+def readers(votes: Votes) -> str:
+    header = ["case", *(f"R{n}_{what}" for n in (1, 2, 3) for what in ("severity", "surgery"))]
+    surgery = ("no", "yes")
+    rows = ([f"case{i}", *(x for n, label in enumerate(v.values()) for x in (label, surgery[(i + n) % 3 % 2]))]
+            for i, v in given(votes).items())  # fmt: skip
+    return table(header, rows)
+
+
+PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
+    "snli_1.0_dev.txt": (voted(NLI), snli),
+    "chaosNLI_snli.jsonl": (voted(NLI, 20, 20), chaos_nli),
+    "dices_350.csv": (voted(("No", "Yes", "Unsure"), 8, 8), dices),
+    "hatecheck_german.csv": (voted(("hateful", "non-hateful"), 3), hate_check),
+    "toxicity_annotations.csv": (voted(("0", "1"), 4, 12), toxicity),
+    "judge.json": (voted(SCALE, 3), judge_bench),
+    "pavlick.jsonl": (voted(("-2", "-1", "0", "1", "2"), 20, 20), pavlick),
+    "sentence-pairs.csv": (voted([f"{n}.0" for n in range(-50, 50)], 7, 7), sentence_pairs),
+    "HS-Brexit_train.json": (voted(("0", "1"), 3, 9), le_wi_di),
+    "stance_double_coded.csv": (voted(("FAVOR", "AGAINST", "NONE"), 2, 2), two_coders),
+    "aggregated.csv": (voted(FEELINGS, 5, 5), counted),
+    "ner_iaa.csv": (voted(("O", "B-PER", "I-PER"), 2, 2), tokens),
+    "form_export.csv": (voted(("safe", "unsafe"), 7, 8, 6), form),
+    "by_dialog.json": (voted(YES_NO, 3, 4), by_dialog),
+    "annotationen.csv": (voted(("positiv", "negativ", "neutral"), 3, 3, 80), annotations),
+    "comments.jsonl": (voted(VOTED, 9, 9, 40), comments),
+    "labels_joined.tsv": (voted(("A", "B"), 3, 5), joined),
+    "readers.csv": (voted(("mild", "severe"), 3, 3), readers),
+    "emotions.csv": (voted(FEELINGS, 3, 4), emotions),
+}
+
+
+def advised(said: SpagreeError | str) -> dict[str, Any]:
+    """The options that a message names first: in the line below it, or in its sentence until one comes again."""
+    options: dict[str, Any] = {}
+    for part in parts(said):
+        if isinstance(part, Option) and part.values:
+            if part.name in options and part.name != "label":
+                break
+            options[part.name] = part.values[0] if part.name == "format" else part.values
+        elif isinstance(part, str) and options and ("\n" in part or "otherwise" in part):
+            break
+    return options
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_table_is_read_rightly_or_refused_with_the_way_to_read_it(name: str, tmp_path: Path) -> None:
+    votes, write = PUBLISHED[name]
+    (tmp_path / name).write_text(write(votes), encoding="utf-8", newline="")
+    options: dict[str, Any] = {}
+    try:
+        found = spagree.measure(tmp_path / name)
+    except SpagreeError as refused:
+        found = spagree.measure(tmp_path / name, **(options := advised(refused)))
+    for said in (warning.message for warning in found.warnings if warning.code == "single_labels"):
+        found = spagree.measure(tmp_path / name, **(options := advised(said)))
+    assert found.spa.value == pytest.approx(spagree.measure(votes).spa.value, abs=1e-12), options
+
+
+def test_shares_of_labels_are_no_labels(tmp_path: Path) -> None:
+    frame = polars.DataFrame({"id": range(8), "label_dist": [[0.25, 0.75], [0.5, 0.5]] * 4})
+    with pytest.raises(spagree.DataError, match="add up to 1 in every row, as shares of labels do"):
+        spagree.measure(frame, format="lists", label="label_dist")
+
+
+@pytest.mark.parametrize("name", ["zusammen", "schlüssel"])
+def test_a_majority_and_a_key_are_seen_by_their_labels_among_annotators(name: str, tmp_path: Path) -> None:
+    votes = voted(NLI, 4, 5, 700)
+    keys = [(i, name, most(v.values()) if name == "zusammen" else NLI[i % 3]) for i, v in given(votes).items()]
+    if name == "schlüssel":
+        random = Random(5)
+        votes = [(i, who, NLI[i % 3] if random.random() < 0.7 else random.choice(NLI)) for i, who, _ in votes]
+    codes = {}
+    for with_key in (False, True):
+        path = tmp_path / f"{with_key}.csv"
+        path.write_text(table(["item", "annotator", "label"], [*votes, *(keys if with_key else [])]), encoding="utf-8")
+        codes[with_key] = {w.code for w in spagree.measure(path).warnings if name in w.message}
+    assert codes[False] == set() and codes[True] & {"looks_like_consensus", "looks_like_reference"}
+
+
+def test_known_answers_of_some_items_are_seen_under_any_name(tmp_path: Path) -> None:
+    key = {item: label for item, _, label in voted(NLI)}
+    rows = [[*vote, key[vote[0]] if vote[0] % 4 == 0 else ""] for vote in voted(NLI)]
+    (tmp_path / "votes.csv").write_text(table(["item", "annotator", "label", "screening"], rows))
+    assert "control_questions" in {warning.code for warning in spagree.measure(tmp_path / "votes.csv").warnings}
