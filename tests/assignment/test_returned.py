@@ -11,7 +11,8 @@ from scipy.stats import chi2_contingency
 import spagree
 from spagree.assignment import assign, check_returned
 from spagree.assignment import returned as module
-from spagree.present.designs import explain_returned, returned_rows
+from spagree.present.document import returned_rows
+from spagree.present.sentences import explain_returned
 
 NAMES = ("ann", "bob", "cyd", "dan", "eve", "fay")
 Pairs = list[tuple[str, str]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from math import hypot
 from pathlib import Path
 
 import numpy as np
@@ -95,18 +96,21 @@ def test_the_interval_for_other_annotators_decides_where_it_exists() -> None:
     assert refused.difference.low is None and refused.difference.undefined == reason
     assert refused.verdict == "cannot_tell"
     tallies = spagree.compare(spagree.tally(A), spagree.tally(B))
-    assert tallies.difference.interval_for == "items"
-    assert "Different people may explain a difference" in " ".join(str(tallies).split())
+    assert tallies.difference.interval_for == "annotators"
+    assert tallies.difference.stderr == pytest.approx(hypot(*(side.headline.stderr for side in tallies.sides)))
+    counts = spagree.compare(spagree.count_items(A), spagree.count_items(B))
+    assert counts.difference.interval_for == "items"
+    assert "Different people may explain a difference" in " ".join(str(counts).split())
 
 
 def test_more_annotations_than_a_score_looks_through_are_compared_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = spagree.compare(A, B)
-    for module in ("spagree.estimate.breakdowns", "spagree.comparing.sides"):
-        monkeypatch.setattr(f"{module}.MOST_FOR_BOTH", 10)
-    assert spagree.measure(A).spa.interval_for == "items"
-    assert spagree.compare(A, B).difference == whole.difference
+    for module in ("estimate.breakdowns", "measuring", "counts.fetch"):
+        monkeypatch.setattr(f"spagree.{module}.MOST_TO_FETCH", 10)
+    found = spagree.compare(A, B).difference
+    assert (found.interval_for, found.low) == ("annotators", pytest.approx(whole.difference.low))
     monkeypatch.setattr("spagree.comparing.sides.MOST_AT_HOME", 20)
-    assert spagree.compare(A, B).difference.interval_for == "items"
+    assert spagree.compare(A, B).difference.low < found.low
 
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal"])
@@ -128,7 +132,7 @@ def test_values_are_those_of_measure() -> None:
         found.kappa_difference.value
         == other.chance["krippendorff_alpha"].value - one.chance["krippendorff_alpha"].value
     )
-    assert found.sides[0].spa == one.spa and found.difference.level == 0.9
+    assert found.sides[0].headline == one.spa and found.difference.level == 0.9
 
 
 def test_shared_items_meet_whatever_they_are_written_in(tmp_path: Path) -> None:
@@ -146,7 +150,7 @@ def test_tallies_and_counts_can_be_compared(tmp_path: Path) -> None:
     tallies = spagree.compare(spagree.tally(A), spagree.tally(B))
     whole = spagree.compare(A, B)
     assert tallies.difference.value == whole.difference.value and tallies.shared_items is None
-    assert "usually narrower" in str(tallies) and tallies.difference.intervals["annotators"].low is None
+    assert "usually narrower" in str(tallies) and tallies.difference.interval_for == "annotators"
     spagree.save(spagree.tally(A), tmp_path / "a.json")
     assert spagree.compare(tmp_path / "a.json", B).difference.value == whole.difference.value
     counts = spagree.compare(spagree.count_items(A), spagree.count_items(B))

@@ -34,8 +34,8 @@ def test_clusters_that_both_rounds_share_are_compared_cluster_by_cluster() -> No
     found = spagree.compare(first, second, names=("a", "b"), cluster="doc")
     plain = spagree.compare(first, second, names=("a", "b"))
     assert found.difference.value == plain.difference.value
-    errors = [side.spa.stderr or 0.0 for side in found.sides]
-    assert errors[0] > 1.3 * (plain.sides[0].spa.stderr or 0.0)
+    errors = [side.headline.stderr or 0.0 for side in found.sides]
+    assert errors[0] > 1.3 * (plain.sides[0].headline.stderr or 0.0)
     # What makes a document hard makes it hard in both rounds, so the difference is known better than each round.
     assert (found.difference.stderr or 1.0) < 0.7 * (errors[0] ** 2 + errors[1] ** 2) ** 0.5
 
@@ -44,7 +44,7 @@ def test_other_items_of_the_same_clusters_move_together() -> None:
     first = round_of(1, 0.8)
     second = round_of(2, 0.9).with_columns(pl.col("item") + "'")
     found = spagree.compare(first, second, names=("a", "b"), cluster="doc")
-    errors = [side.spa.stderr or 0.0 for side in found.sides]
+    errors = [side.headline.stderr or 0.0 for side in found.sides]
     assert found.shared_items == 0
     assert (found.difference.stderr or 1.0) < 0.9 * (errors[0] ** 2 + errors[1] ** 2) ** 0.5
 
@@ -86,7 +86,7 @@ def test_before_keeps_the_clusters() -> None:
     frame = pl.concat([round_of(1, 0.8), round_of(2, 0.9).with_columns(pl.col("item") + "'")])
     timed = frame.with_columns(time=pl.int_range(pl.len()))
     found = spagree.compare(timed, before=300, time="time", cluster="doc")
-    assert {side.spa.stderr for side in found.sides} == {
+    assert {side.headline.stderr for side in found.sides} == {
         spagree.measure(part, cluster="doc").spa.stderr for part in (frame[:300], frame[300:])
     }
 

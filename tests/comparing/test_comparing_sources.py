@@ -131,7 +131,7 @@ def test_any_two_kinds_of_source_differ_by_the_same(
     ]
     found = spagree.compare(*sources)
     assert figures(found) == figures(whole)
-    assert [each.spa.value for each in found.sides] == [each.spa.value for each in whole.sides]
+    assert [each.headline.value for each in found.sides] == [each.headline.value for each in whole.sides]
     if {before, after} & WITHOUT_ITEMS:  # which items are the same is not known, and it says so
         assert found.shared_items is None
         assert found.difference.low < whole.difference.intervals["items"].low

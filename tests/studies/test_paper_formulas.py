@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from math import comb, nextafter
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from oracle import parse, rounded, spa, tally_of
+from oracle import parse, rounded, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import find, item_variance, weigh
 from spagree.estimate.weights import family, zetas
@@ -87,13 +87,6 @@ def test_appendix_and_closed_form_equal_enumeration_over_all_label_sequences(n: 
     assert class_variance(n, counts) == exact
     assert Fraction(2, n * (n - 1)) * (2 * (n - 2) * zeta1 + zeta2) == exact
     assert item_variance(n, counts) == rounded(exact)
-
-
-@pytest.mark.parametrize("counts", [(1, 1, 1, 1), (4, 3, 2, 1), (2, 1, 0)], ids=str)
-def test_the_same_holds_for_six_annotations(counts: tuple[int, ...]) -> None:
-    exact = enumerated_variance(6, counts)
-    assert class_variance(6, counts) == exact
-    assert item_variance(6, counts) == rounded(exact)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 7])
@@ -231,75 +224,3 @@ def test_an_item_without_pairs_has_no_variance(n: int) -> None:
 
 
 # Unbiasedness, by enumeration of every way to remove annotations --------------------------------------
-
-N_ONLY = ["flat", "annotations", "annotations_m1", "edge", "inv_var"]
-
-
-def exact_spa(scheme: str, items: list[list[str]]) -> Fraction:
-    """SPA with spagree's own weights, in exact rationals."""
-    by_n = weigh(scheme, tally_of(items)).by_n
-    return spa(items, lambda labels: by_n[len(labels)])
-
-
-def expectation(scheme: str, items: list[list[str]], kept: int) -> Fraction:
-    """The mean SPA over all ways to keep some annotations that leave a pair."""
-    places = [(i, label) for i, labels in enumerate(items) for label in labels]
-    values = []
-    for chosen in combinations(places, kept):
-        left: list[list[str]] = [[] for _ in items]
-        for i, label in chosen:
-            left[i].append(label)
-        if any(len(labels) > 1 for labels in left):
-            values.append(exact_spa(scheme, left))
-    return sum(values, Fraction()) / len(values)
-
-
-def conditional_expectation(scheme: str, items: list[list[str]], sizes: tuple[int, ...]) -> Fraction:
-    """The mean SPA when item i keeps exactly sizes[i] annotations."""
-    ways = [combinations(labels, size) for labels, size in zip(items, sizes, strict=True)]
-    values = [exact_spa(scheme, [list(labels) for labels in chosen]) for chosen in product(*ways)]
-    return sum(values, Fraction()) / len(values)
-
-
-BALANCED = parse("aaa aab abc")
-UNBALANCED = parse("aaab aa bb")
-
-
-@pytest.mark.parametrize("kept", [4, 6, 8])
-@pytest.mark.parametrize("scheme", N_ONLY)
-def test_random_removal_from_a_balanced_design_is_unbiased_for_weights_of_n(scheme: str, kept: int) -> None:
-    assert expectation(scheme, BALANCED, kept) == exact_spa(scheme, BALANCED) == Fraction(4, 9)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "truth", "mean"),
-    [
-        ("flat", "5/6", "41/56"),
-        ("annotations", "3/4", "293/420"),
-        ("annotations_m1", "7/10", "227/336"),
-        ("edge", "5/8", "127/196"),
-        ("inv_var", "5/8", "127/196"),
-    ],
-)
-def test_random_removal_from_an_unbalanced_design_is_biased(scheme: str, truth: str, mean: str) -> None:
-    assert exact_spa(scheme, UNBALANCED) == Fraction(truth)
-    assert expectation(scheme, UNBALANCED, 6) == Fraction(mean)
-
-
-def test_given_the_observed_n_only_flat_is_unbiased() -> None:
-    truth = exact_spa("flat", BALANCED)
-    unbiased = [scheme for scheme in N_ONLY if conditional_expectation(scheme, BALANCED, (3, 2, 2)) == truth]
-    assert unbiased == ["flat"]
-
-
-@pytest.mark.parametrize("kept", [6, 7, 8])
-def test_weights_from_the_same_labels_are_slightly_biased(kept: int) -> None:
-    items = parse("aaa aab abb")
-    bias = expectation("inv_var_class", items, kept) - exact_spa("flat", items)
-    assert -0.006 < bias < -0.002
-
-
-@pytest.mark.parametrize(("data", "kept", "bias"), [("aaab aabc", 6, 0.0047), ("aaaa aabb", 6, -0.0117)])
-def test_that_bias_can_go_either_way_and_beyond_in_tiny_data(data: str, kept: int, bias: float) -> None:
-    items = parse(data)
-    assert float(expectation("inv_var_class", items, kept) - exact_spa("flat", items)) == pytest.approx(bias, abs=1e-4)

@@ -43,12 +43,6 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize(("format", "start"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
-def test_every_format(format: str, start: bytes, tmp_path: Path) -> None:
-    (path,) = save(charts.points(ROWS, X, Y, KIND), tmp_path / "chart", [format])
-    assert path.name == f"chart.{format}" and path.read_bytes().startswith(start)
-
-
 def test_all_formats_by_default_and_nothing_else(tmp_path: Path) -> None:
     save(charts.points(ROWS, X, Y, KIND), tmp_path / "v1.2")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["v1.2.pdf", "v1.2.png", "v1.2.svg"]
@@ -64,12 +58,9 @@ def test_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 HOSTILE = [
-    "</script><script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    "{{7*7}}",
-    "a & b",
+    "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{{7*7}}", "a & b",
     "=cmd|' /C calc'!A0",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("label", HOSTILE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,7 @@ from click.testing import CliRunner, Result
 import spagree
 from command import Run
 from spagree.cli.app import cli
-from spagree.present.charts import studies as charts
-from spagree.present.charts.save import save
-from spagree.studies import datasets, experiments, study
+from spagree.studies import datasets, study
 from spagree.studies.datasets import StandIn
 from spagree.studies.experiments import EXPERIMENTS, PUBLISHED
 
@@ -71,10 +68,6 @@ def test_every_experiment_writes_its_table_and_its_figures(name: str, out: Path)
     for ending, signature in SIGNATURES.items():
         content = (out / f"{name}{ending}").read_bytes()
         assert signature in content[:300] and len(content) > 3000
-
-
-def test_the_figure_of_squared_errors(out: Path) -> None:
-    assert all((out / f"weighting-mse{ending}").stat().st_size > 3000 for ending in SIGNATURES)
 
 
 def test_figures_have_lines_and_mark_simulated_data(out: Path) -> None:
@@ -138,21 +131,6 @@ def test_force_runs_everything_once_more(folder: Path, tmp_path: Path, undrawn: 
     assert len(list((tmp_path / study.KEPT).glob("*.npz"))) == 8 + 8 + 1  # both kinds, and pets for weighting
 
 
-def test_force_makes_each_part_once(folder: Path, tmp_path: Path) -> None:
-    bars: list[str] = []
-
-    def bar(description: str, _total: int) -> Any:
-        bars.append(description)
-        return lambda _: None
-
-    plan = study.Plan(rounds=2, folder=tmp_path / "kept", force=True)
-    run = study.Study(tmp_path, folder, plan, bar)
-    data = run.paper_sets[0]
-    run.annotations(data)
-    run.annotations(data)
-    assert bars == ["annotations: MBIC, label"]
-
-
 def test_other_seeds_and_rounds_are_other_results(folder: Path, tmp_path: Path, undrawn: None) -> None:
     tables = []
     for seed in (0, 0, 1):
@@ -212,40 +190,10 @@ def test_a_missing_library_names_its_extra(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_help_and_list_load_no_numba_altair_or_numpy() -> None:
-    script = (
-        "import sys, contextlib, spagree.cli\n"
-        "with contextlib.suppress(SystemExit): spagree.cli.main(['paper', '--help'])\n"
-        "print(sorted({'numba', 'altair', 'numpy', 'polars', 'vl_convert'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
 def test_bars_are_drawn_on_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:
     with study.progress_bars() as bar:
         bar("annotations: X", 3)(3)
     assert "annotations" not in capsys.readouterr().err
-
-
-def test_a_picture_replaces_an_older_one_whole(tmp_path: Path) -> None:
-    rows = [{"x": 1, "y": 2.0, "kind": "a"}, {"x": 2, "y": 3.0, "kind": "b"}]
-    chart = charts.lines(rows, charts.Axis("x", "x"), charts.Axis("y", "y", log=True), charts.Axis("kind", "kind"))
-    (tmp_path / "a.svg").write_text("old")
-    paths = save(chart, tmp_path / "a", ["svg"])
-    assert [path.name for path in paths] == ["a.svg"] == [path.name for path in tmp_path.iterdir()]
-    assert "<svg" in paths[0].read_text("utf-8")[:300]
-
-
-def test_schemes_keep_their_colours() -> None:
-    rows = [{"x": 1, "y": 2.0, "scheme": name} for name in ("edge", "flat")]
-    axis = charts.Axis("scheme", "weights")
-    drawn = charts.points(rows, charts.Axis("x", "x"), charts.Axis("y", "y"), axis)
-    assert drawn["encoding"]["color"]["scale"] == {"domain": ["flat", "edge"], "range": ["#000000", "#009E73"]}
-
-
-def test_find_knows_every_experiment() -> None:
-    assert all(experiments.find(name) is EXPERIMENTS[name] for name in NAMES)
 
 
 def test_samples_has_the_closed_form_beside_the_simulation(out: Path) -> None:

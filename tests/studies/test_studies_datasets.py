@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
-import sys
-import tempfile
 from pathlib import Path
 
 import polars as pl
 import pytest
 import xlsxwriter
-from hypothesis import given
-from hypothesis import strategies as st
 
 import spagree
-from examples import examples
 from spagree.studies import datasets
-from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set, other_sets, paper_sets, read_tidy
+from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set, other_sets, paper_sets
 
 OPINION = "Expresses writer’s opinion"
 
@@ -88,20 +82,17 @@ def test_mbic(tmp_path: Path) -> None:
     path = write_mbic(tmp_path / "mbic.xlsx")
     label, factual = datasets.mbic([path], "label"), datasets.mbic([path], "factual")
     assert answers(label) == [
-        ("501", "Biased"),
-        ("501", "Biased"),
-        ("501", "Non-biased"),
+        ("501", "Biased"), ("501", "Biased"), ("501", "Non-biased"), ("502", "Non-biased"),
         ("502", "Non-biased"),
-        ("502", "Non-biased"),
-    ]
+    ]  # fmt: skip
     assert answers(factual).count(("501", OPINION)) == 2
     assert "\u2019" in OPINION
 
 
 def test_mbic_needs_its_sheet_and_its_columns(tmp_path: Path) -> None:
-    with pytest.raises(spagree.DataError, match="annotations"):
+    with pytest.raises(spagree.UsageError, match="annotations"):
         datasets.mbic([write_mbic(tmp_path / "other.xlsx", sheet="Sheet1")], "label")
-    with pytest.raises(spagree.DataError, match="no column bias; found"):
+    with pytest.raises(spagree.DataError, match="bias"):
         datasets.mbic([write_mbic(tmp_path / "mbic.xlsx")], "bias")
 
 
@@ -113,7 +104,7 @@ def test_bsmtwe_keeps_ids_of_18_digits(tmp_path: Path) -> None:
         ("430330391403044865", "TRU"),
     ]
     assert datasets.bsmtwe([path], "anger_vs_fear")["label"].to_list() == ["dontknow", "ANG", "FEA"]
-    with pytest.raises(spagree.DataError, match="no column love"):
+    with pytest.raises(spagree.DataError, match="love"):
         datasets.bsmtwe([path], "love")
 
 
@@ -187,23 +178,11 @@ def test_tidy_files_of_the_papers_sets_and_others(tmp_path: Path) -> None:
     assert (own.name, own.items, own.annotations, own.classes) == ("own", 2, 2, 2)
 
 
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(spagree.FileError, match="no such folder"):
-        paper_sets(tmp_path / "nowhere")
-
-
 def test_the_order_of_rows_does_not_matter() -> None:
     frame = spagree.simulate(items=50, per_item=(1, 4), annotators=6, seed=1).frame.select("item", "label")
     first, second = label_set("x", "X", frame), label_set("x", "X", frame.sample(fraction=1.0, shuffle=True, seed=2))
     assert first.digest == second.digest
     assert label_set("y", "X", frame).digest != first.digest
-
-
-def test_a_label_set_counts_as_spagree_does() -> None:
-    frame = spagree.simulate(items=50, per_item=(1, 4), annotators=6, seed=1).frame
-    data = label_set("x", "X", frame.select("item", "label"))
-    assert spagree.measure(data.tally()).spa.value == spagree.measure(frame).spa.value
-    assert data.per_item.sum() == data.annotations == frame.height
 
 
 def test_no_annotations_are_an_error() -> None:
@@ -212,25 +191,16 @@ def test_no_annotations_are_an_error() -> None:
 
 
 SIZES = {  # items, fewest and most annotations, classes: as the paper says
-    "mbic_label": (1700, 9, 12, 2),
-    "mbic_factual": (1700, 9, 12, 3),
-    "bsmtwe_trust_vs_disgust": (4553, 1, 6, 4),
-    "bsmtwe_surprise_vs_antecip": (4553, 1, 6, 4),
-    "bsmtwe_joy_vs_sadness": (4553, 1, 6, 4),
-    "bsmtwe_anger_vs_fear": (4553, 1, 6, 4),
-    "fecg_label": (51_042, 5, 12, 3),
-    "dar_main_type": (115_000, 1, 3, 10),
-}
+    "mbic_label": (1700, 9, 12, 2), "mbic_factual": (1700, 9, 12, 3),
+    "bsmtwe_trust_vs_disgust": (4553, 1, 6, 4), "bsmtwe_surprise_vs_antecip": (4553, 1, 6, 4),
+    "bsmtwe_joy_vs_sadness": (4553, 1, 6, 4), "bsmtwe_anger_vs_fear": (4553, 1, 6, 4),
+    "fecg_label": (51_042, 5, 12, 3), "dar_main_type": (115_000, 1, 3, 10),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def standins() -> dict[str, LabelSet]:
     return {data.name: data for data in paper_sets(None)}
-
-
-def test_every_stand_in_is_marked(standins: dict[str, LabelSet]) -> None:
-    assert list(standins) == [f"{name}_simulated" for name in SIZES]
-    assert all(data.simulated and data.title.endswith("(simulated stand-in)") for data in standins.values())
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -256,84 +226,6 @@ def test_the_sources_are_the_papers_table() -> None:
     assert list(PUBLISHED) == list(SIZES)
 
 
-def test_tidy_files_are_read_unchanged(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("item,annotator,label\n01,a,NA\n1,b,None\n")
-    assert answers(read_tidy(path)) == [("01", "NA"), ("1", "None")]
-
-
-def test_mbic_without_the_library_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastexcel", None)
-    with pytest.raises(spagree.MissingExtraError, match=r"spagree\[excel\]"):
-        datasets.mbic([write_mbic(tmp_path / "mbic.xlsx")], "label")
-
-
-NAME = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=6)
-VOTES = st.lists(st.tuples(st.integers(0, 2**63), NAME), max_size=12)
-
-
-@given(st.lists(VOTES, min_size=1, max_size=6))
-@examples(20)
-def test_any_fecg_file_is_read_back(rows: list[list[tuple[int, str]]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "faceexp-comparison-data-test-public.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            for votes in rows:
-                face = ["http://example.org/a.jpg", "0.1", "0.2", "0.3", "0.4"] * 3
-                flat = [str(part) for vote in votes for part in vote]
-                csv.writer(file).writerow([*face, "TWO_CLASS_TRIPLET", *flat])
-        found = datasets.fecg([path])
-    expected = [(f"{path.name}:{number}", label) for number, votes in enumerate(rows, 1) for _, label in votes]
-    assert found.rows() == expected
-
-
-POST = st.tuples(NAME, st.dictionaries(NAME, st.lists(NAME, min_size=1, max_size=3), max_size=4))
-
-
-@given(st.lists(st.lists(POST, max_size=4), min_size=1, max_size=4))
-@examples(20)
-def test_any_dar_file_gives_one_label_per_annotator_and_post(threads: list[list[tuple[str, dict]]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "coarse_discourse_dataset.json"
-        lines = [
-            json.dumps(
-                {
-                    "posts": [
-                        {
-                            "id": post,
-                            "annotations": [
-                                {"annotator": who, "main_type": label}
-                                for who, labels in votes.items()
-                                for label in labels
-                            ],
-                        }
-                        for post, votes in posts
-                    ]
-                }
-            )
-            for posts in threads
-        ]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        found = datasets.dar([path], "main_type")
-    given = [(post, labels) for posts in threads for post, votes in posts for labels in votes.values()]
-    assert found["item"].to_list() == [post for post, _ in given]
-    assert all(label in labels for label, (_, labels) in zip(found["label"], given, strict=True))
-
-
-ROW = st.tuples(st.integers(10**17, 10**18 - 1), st.sampled_from(["TRU", "DIS", "dontknow", "neutral"]))
-
-
-@given(st.lists(ROW, min_size=1, max_size=20))
-@examples(13)
-def test_any_bsmtwe_file_is_read_back(rows: list[tuple[int, str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tweets_annotations.csv"
-        body = "".join(f"{label},{tweet}\n" for tweet, label in rows)
-        path.write_text("trust_vs_disgust,tweet_id\n" + body, encoding="utf-8")
-        found = datasets.bsmtwe([path], "trust_vs_disgust")
-    assert found.rows() == [(str(tweet), label) for tweet, label in rows]
-
-
 def test_published_files_go_before_tidy_ones(tmp_path: Path) -> None:
     write_bsmtwe(tmp_path / "bsmtwe" / "tweets_annotations.csv")
     (tmp_path / "bsmtwe_trust_vs_disgust.csv").write_text("item,annotator,label\n1,a,x\n1,b,x\n")
@@ -347,11 +239,3 @@ def test_a_stand_in_and_the_real_data_never_share_a_result() -> None:
     real, invented = label_set("x", "X", frame), label_set("x", "X", frame, simulated=True)
     assert (real.name, invented.name) == ("x", "x_simulated")
     assert real.digest != invented.digest
-
-
-def test_heterogeneity_of_a_stand_in_shows_in_its_agreement() -> None:
-    values = []
-    for heterogeneity in (0.1, 0.9):
-        frame = draw(StandIn(classes=3, usual=5, items=400, heterogeneity=heterogeneity), 1)
-        values.append(spagree.measure(label_set("x", "X", frame).tally()).spa.value)
-    assert values[0] + 0.2 < values[1]

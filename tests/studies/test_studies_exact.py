@@ -153,15 +153,11 @@ def test_the_published_table_is_quoted_with_its_marks() -> None:
         name: min(zip(values, experiments.COLUMNS, strict=True))[1] for name, values in experiments.PUBLISHED.items()
     }
     assert best == {
-        "mbic_label": "annotations_m1",
-        "mbic_factual": "annotations_m1",
-        "bsmtwe_trust_vs_disgust": "inv_var_class",
-        "bsmtwe_surprise_vs_antecip": "inv_var_class",
-        "bsmtwe_joy_vs_sadness": "annotations_m1",
-        "bsmtwe_anger_vs_fear": "inv_var_class",
-        "fecg_label": "annotations",
-        "dar_main_type": "flat",
-    }
+        "mbic_label": "annotations_m1", "mbic_factual": "annotations_m1",
+        "bsmtwe_trust_vs_disgust": "inv_var_class", "bsmtwe_surprise_vs_antecip": "inv_var_class",
+        "bsmtwe_joy_vs_sadness": "annotations_m1", "bsmtwe_anger_vs_fear": "inv_var_class",
+        "fecg_label": "annotations", "dar_main_type": "flat",
+    }  # fmt: skip
     assert all(values[0] == values[4] for values in experiments.PUBLISHED.values())  # var is edge
 
 

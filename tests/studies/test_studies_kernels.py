@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -82,10 +81,6 @@ def test_any_small_data_in_any_order(items: list[str], random: object) -> None:
     assert values[0] == pytest.approx(by_spagree(data, np.array(order)), rel=1e-11, abs=1e-13, nan_ok=True)
 
 
-def test_the_order_of_the_schemes_is_the_public_one() -> None:
-    assert spagree.SCHEMES == ("flat", "annotations", "annotations_m1", "edge", "inv_var", "inv_var_class")
-
-
 def test_nothing_is_recorded_before_the_first_pair() -> None:
     values, paired = in_order(make(["ab", "cd"]), np.array([0, 2, 1, 3]), np.array([1, 2, 3, 4]))
     assert np.isnan(values[:2]).all() and (values[2:] == 0).all()
@@ -147,13 +142,6 @@ def test_every_subset_of_an_items_annotations_is_equally_likely() -> None:
     assert draws.count(2) == pytest.approx(2000, abs=5 * np.sqrt(12_000 * 5 / 36))
 
 
-def test_agreeing_pairs_of_a_subset_average_to_the_items_own_agreement() -> None:
-    labels = np.array([0, 0, 0, 1, 1])
-    exact = [2 * sum(a == b for a, b in combinations(chosen, 2)) for chosen in combinations(labels.tolist(), 3)]
-    draws = [kernels._agreeing(labels.copy(), 3, np.zeros(2, np.int64), seed) for seed in round_seeds(9000, 6)]
-    assert np.mean(draws) == pytest.approx(np.mean(exact), abs=5 * np.std(exact) / np.sqrt(9000))
-
-
 PLAIN = """
 import warnings; warnings.simplefilter("ignore", RuntimeWarning)  # numpy's whole numbers wrap, with a word
 import sys; sys.path[:0] = sys.argv[2:]
@@ -180,48 +168,6 @@ def test_the_same_loops_in_plain_python_give_the_same_values(tmp_path: Path) -> 
         assert np.allclose(plain["values"], values, rtol=1e-13, atol=0, equal_nan=True)
         assert np.array_equal(plain["paired"], paired)
         assert np.allclose(plain["mean"], sample_curves(SETS[name], Plan(3)).mean, rtol=1e-13)
-
-
-def bins_of(data: LabelSet) -> np.ndarray:
-    """The integer sums by n that the kernel keeps, from spagree's own tally."""
-    bins = np.zeros((2, int(data.per_item.max()) + 1), np.int64)
-    for (n, pairs, _), items in data.tally().cells.items():
-        if n > 1:
-            bins[:, n] += [items, items * pairs]
-    return bins
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_the_shape_of_inv_var_class_is_spagrees(name: str) -> None:
-    from spagree.estimate.weights import zetas
-
-    counts = list(SETS[name].tally().pairable_labels.values())
-    zeta1, zeta2 = zetas(counts)
-    expected = float(zeta1 / zeta2) if zeta2 else 0.0
-    assert kernels._class_shape(np.array(counts)) == pytest.approx(expected, rel=1e-9, abs=1e-15)
-
-
-@pytest.mark.parametrize(("scheme", "a"), [("annotations", 0.5), ("annotations_m1", 0.25), ("edge", 0.0)])
-def test_a_mean_with_the_weights_of_the_family(scheme: str, a: float) -> None:
-    data = SETS["varied"]
-    expected = spagree.measure(data.tally()).schemes[scheme].value
-    bins = bins_of(data)
-    assert kernels._mean(bins, kernels._family(bins.shape[1], a)) == pytest.approx(expected, rel=1e-13)
-
-
-def test_the_mean_of_nothing_is_not_a_number() -> None:
-    assert np.isnan(kernels._mean(np.zeros((2, 5), np.int64), np.ones(5)))
-
-
-def test_one_annotation_after_the_other_gives_the_agreement_of_the_item() -> None:
-    """A += 2 n_ic, against the definition."""
-    labels = np.array([0, 1, 0, 0, 2, 1, 0])
-    data = LabelSet("made", "Made", np.zeros(7, np.int64), labels)
-    values, paired = in_order(data, np.arange(7), np.arange(1, 8))
-    assert paired.tolist() == [0, *range(2, 8)]
-    for number in range(2, 8):
-        n, pairs, _ = spagree.Cell.of(Counter(labels[:number].tolist()).values())
-        assert values[number - 1] == pytest.approx(pairs / (n * (n - 1)), rel=1e-15)
 
 
 def test_numbers_below_a_bound_stay_below_it_and_reach_every_value() -> None:

@@ -5,55 +5,20 @@ Simulations with a fixed seed: they cannot fail by chance, and their margins are
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import polars as pl
 import pytest
-from test_studies_kernels import SETS, in_order, make, simulated
+from test_studies_kernels import make, simulated
 
 import spagree
 from spagree.studies import experiments
-from spagree.studies.datasets import LabelSet, other_sets, paper_sets
-from spagree.studies.rounds import Plan, annotation_curves, annotation_values, checkpoints
+from spagree.studies.datasets import other_sets, paper_sets
+from spagree.studies.rounds import Plan, annotation_curves, annotation_values
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data"
-
-
-def benchmark() -> ModuleType:
-    """The plain implementations that the kernels are timed against."""
-    spec = importlib.util.spec_from_file_location("plain", ROOT / "benchmarks" / "studies.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def class_counts(data: LabelSet, chosen: np.ndarray) -> np.ndarray:
-    counts = np.zeros((data.items, data.classes))
-    np.add.at(counts, (data.item[chosen], data.label[chosen]), 1)
-    return counts
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_vectorised_numpy_finds_the_same(name: str) -> None:
-    """What the benchmark compares with does the same work."""
-    data, plain = SETS[name], benchmark()
-    order = np.random.default_rng(2).permutation(data.annotations)
-    steps = checkpoints(data.annotations, 9)
-    values, _ = in_order(data, order, steps)
-    expected = [plain.numpy_schemes(class_counts(data, order[:step])) for step in steps]
-    assert np.allclose(values, expected, rtol=1e-10, atol=1e-12, equal_nan=True)
-
-
-def test_one_round_of_the_live_tally_ends_where_the_kernel_ends() -> None:
-    data = SETS["constant"]
-    found = benchmark().live_round(data, seed=1)
-    assert len(found) == min(100, data.annotations)
-    _, values, _ = annotation_values(data, 1, seed=0)
-    assert found[-1] == pytest.approx(values[0, -1].tolist(), rel=1e-12)
 
 
 BALANCED = simulated(items=40, annotators=6, classes=3, per_item=6, heterogeneity=0.5, skew=0.5, seed=8)
@@ -92,12 +57,6 @@ def test_items_with_two_annotations_have_the_variance_of_sampling_without_replac
         theory = ((1 - complete[:, step] / 50) * spread / complete[:, step]).mean()
         found = values[:, step, experiments.FLAT].var(ddof=1)
         assert found == pytest.approx(theory, rel=0.1)
-
-
-def test_all_schemes_are_one_when_no_item_has_more_than_two() -> None:
-    _, values, _ = annotation_values(SETS["pairs only"], 20, seed=1)
-    known = values[~np.isnan(values).any(axis=2)]
-    assert (np.abs(known - known[:, :1]) < 1e-15).all()
 
 
 real = pytest.mark.skipif(not REAL.is_dir(), reason="real data is not beside this checkout")
@@ -151,12 +110,3 @@ def test_the_table_of_sums_on_the_page_is_the_one_that_was_written() -> None:
 def test_the_published_figures_on_the_page_are_the_papers() -> None:
     rows = pl.read_csv(DOCS / "weighting-table.csv").filter(pl.col("sum of") == "paper, variance")
     assert [tuple(row[2:8]) for row in rows.rows()] == list(experiments.PUBLISHED.values())
-
-
-@pytest.mark.parametrize("name", ["weight-curves", "samples", "annotations", "weighting", "weighting-mse"])
-def test_the_figures_of_the_page_are_small_and_complete(name: str) -> None:
-    drawn = (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
-    assert drawn.startswith("<svg") and drawn.rstrip().endswith("</svg>")
-    assert len(drawn) < 200_000
-    assert "3,000 rounds" in drawn or name == "weight-curves"
-    assert str(ROOT.parent) not in drawn

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from test_studies_kernels import SETS, make
+from test_studies_kernels import SETS, by_spagree, make
 
 import spagree
 from spagree.studies import rounds
@@ -40,8 +39,7 @@ def test_curves_at_full_annotation() -> None:
     found = annotation_curves(data, Plan(rounds=40))
     assert (found.variance[-1] == 0).all() and (found.variance[0] > 0).all()
     assert found.annotations[-1] == data.annotations
-    expected = [spagree.measure(data.tally()).schemes[name].value for name in spagree.SCHEMES]
-    assert found.mean[-1] == pytest.approx(expected, rel=1e-12)
+    assert found.mean[-1] == pytest.approx(by_spagree(data, np.arange(data.annotations)), rel=1e-12)
 
 
 def test_only_checkpoints_with_a_pair_in_every_round_are_kept() -> None:
@@ -116,7 +114,8 @@ def test_samples_with_all_annotations_and_all_samples_have_no_variance() -> None
     found = sample_curves(SETS["constant"], Plan(rounds=30))
     last = (found.n == 5) & (found.samples == SETS["constant"].items)
     assert found.variance[last] == [0.0]
-    assert found.mean[last][0] == pytest.approx(spagree.measure(SETS["constant"].tally()).spa.value, rel=1e-12)
+    whole = by_spagree(SETS["constant"], np.arange(SETS["constant"].annotations))
+    assert found.mean[last][0] == pytest.approx(whole[spagree.SCHEMES.index("flat")], rel=1e-12)
 
 
 def test_a_finished_result_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,14 +127,6 @@ def test_a_finished_result_is_not_run_again(tmp_path: Path, monkeypatch: pytest.
     assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in ("mean", "variance"))
 
 
-def test_force_runs_it_again(tmp_path: Path) -> None:
-    data, plan = SETS["constant"], Plan(rounds=5, folder=tmp_path)
-    annotation_curves(data, plan)
-    ticks: Counter[str] = Counter()
-    annotation_curves(data, Plan(rounds=5, folder=tmp_path, force=True), lambda done: ticks.update(done=done))
-    assert ticks["done"] == 5
-
-
 def test_a_result_is_cached_by_everything_it_depends_on(tmp_path: Path) -> None:
     data, other = SETS["constant"], SETS["varied"]
     paths = {
@@ -145,10 +136,6 @@ def test_a_result_is_cached_by_everything_it_depends_on(tmp_path: Path) -> None:
         for plan in (Plan(5, 0), Plan(6, 0), Plan(5, 1))
     }
     assert len(paths) == 12
-
-
-def test_without_a_folder_nothing_is_cached() -> None:
-    assert not is_cached("annotations", SETS["constant"], Plan(rounds=5))
 
 
 def test_progress_is_reported_until_the_end() -> None:
@@ -168,18 +155,3 @@ def test_a_damaged_result_is_made_again(damage: bytes, tmp_path: Path) -> None:
     path.write_bytes(damage)
     again = annotation_curves(data, plan)
     assert np.array_equal(first.mean, again.mean) and path.stat().st_size > 100
-
-
-def test_an_interrupt_leaves_what_was_finished_and_nothing_half_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = Plan(rounds=200, folder=tmp_path)
-    annotation_curves(SETS["constant"], plan)
-
-    def interrupt(_done: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        annotation_curves(SETS["varied"], plan, interrupt)
-    assert [path.name.split("-")[1] for path in tmp_path.iterdir()] == ["drawn"]
-    assert is_cached("annotations", SETS["constant"], plan) and not is_cached("annotations", SETS["varied"], plan)

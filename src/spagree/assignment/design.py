@@ -16,12 +16,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars
 
+from spagree.codes import Ints
 from spagree.errors import DataError, UsageError, count
-from spagree.grouping import Ints
 
 if TYPE_CHECKING:
-    import polars
     from numpy.typing import NDArray
 
 
@@ -190,8 +190,6 @@ class Assignment:
         >>> sorted(design.frame().rows())
         [('q1', 'ann'), ('q1', 'bob'), ('q2', 'ann'), ('q2', 'bob')]
         """
-        import polars
-
         names = polars.Series("annotator", [person.name for person in self.people], dtype=polars.String)
         items = polars.Series("item", self.items, dtype=polars.String)
         return polars.DataFrame([items.gather(self.rows[:, 0]), names.gather(self.rows[:, 1])])
@@ -202,15 +200,18 @@ class Assignment:
         people = len(self.people)
         work = np.bincount(self.rows[:, 1], minlength=people)
         shared = _shared_items(self.rows, len(self.items), people)
-        few, many = _range_of_pairs(shared, people)
+        others = shared.copy()
+        others.setdiag(0)
+        others.eliminate_zeros()
+        everybody_met = len(others.data) == people * (people - 1)
         return Balance(
             items=len(np.unique(self.rows[:, 0])),
             annotations=len(self.rows),
             annotators=people,
             least_work=int(work.min()),
             most_work=int(work.max()),
-            fewest_shared=few,
-            most_shared=many,
+            fewest_shared=(int(others.data.min()) if everybody_met else 0) if people > 1 else None,
+            most_shared=int(others.data.max(initial=0)) if people > 1 else None,
             groups=_groups(shared)[0],
         )
 
@@ -243,7 +244,14 @@ def assign(
     _check(names, people, per_item, everyone)
     random = np.random.default_rng(seed)
     order = random.permutation(len(names))
-    shared = _for_everyone(order, kinds, people, everyone)
+    able = [i for i in order.tolist() if kinds is None or all(p.can is None or kinds[i] in p.can for p in people)]
+    limit = min((p.limit for p in people if p.limit is not None), default=everyone)
+    if everyone > min(len(able), limit):
+        raise UsageError(
+            f"everyone {everyone}: all can do {count(len(able), 'item')}, and the lowest limit is {limit:,}; "
+            "ask for fewer"
+        )
+    shared = np.array(able[:everyone], dtype=np.int64)
     dealt = order[~np.isin(order, shared)]
     done, open_ = _placed(existing, names, people), _placed(kept, names, people)
     own = [pair for pair in open_ if pair not in done]
@@ -256,18 +264,6 @@ def assign(
     rows = np.concatenate([np.array([*calibration, *own], dtype=np.int64).reshape(-1, 2), work])
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     return Assignment(names, people, rows, per_item, seed, tuple(names[i] for i in sorted(shared.tolist())))
-
-
-def _for_everyone(order: Ints, kinds: Sequence[str] | None, people: Sequence[Person], everyone: int) -> Ints:
-    """The first items, in random order, that everyone can do."""
-    able = [i for i in order.tolist() if kinds is None or all(p.can is None or kinds[i] in p.can for p in people)]
-    limit = min((p.limit for p in people if p.limit is not None), default=everyone)
-    if everyone > min(len(able), limit):
-        raise UsageError(
-            f"everyone {everyone}: all can do {count(len(able), 'item')}, and the lowest limit is {limit:,}; "
-            "ask for fewer"
-        )
-    return np.array(able[:everyone], dtype=np.int64)
 
 
 def numbered(people: int) -> list[str]:
@@ -399,20 +395,17 @@ def _deal(items: Ints, partial: PartialAssignment, k: int, random: np.random.Gen
             try:
                 partial.add(item, random)
             except NoRoom:
-                raise DataError(_no_room(partial, item, k)) from None
+                able = len(partial.able(item))
+                kind = f" of kind {partial.kinds[item]!r}" if partial.kinds is not None else ""
+                few = f"only {count(able, 'annotator')}" if able else "no annotator"
+                raise DataError(
+                    f"items{kind} need {count(k, 'annotator')} each, and {few} can take them; name more people for them"
+                    if able < k
+                    else f"there is not enough room: after {count(partial.size(), 'annotation')}, nobody below their "
+                    f"limit can take an item{kind}; raise the limits, name more people, or ask for fewer annotations "
+                    "per item"
+                ) from None
     return np.array(partial.rows(), dtype=np.int64).reshape(-1, 2)
-
-
-def _no_room(partial: PartialAssignment, item: int, k: int) -> str:
-    able = len(partial.able(item))
-    kind = f" of kind {partial.kinds[item]!r}" if partial.kinds is not None else ""
-    if able < k:
-        few = f"only {count(able, 'annotator')}" if able else "no annotator"
-        return f"items{kind} need {count(k, 'annotator')} each, and {few} can take them; name more people for them"
-    return (
-        f"there is not enough room: after {count(partial.size(), 'annotation')}, nobody below their limit can take an "
-        f"item{kind}; raise the limits, name more people, or ask for fewer annotations per item"
-    )
 
 
 def _shared_items(rows: Ints, items: int, people: int):  # type: ignore[no-untyped-def]  # scipy has no types
@@ -422,18 +415,6 @@ def _shared_items(rows: Ints, items: int, people: int):  # type: ignore[no-untyp
     ones = np.ones(len(rows), dtype=np.int32)
     member = csr_array((ones, (rows[:, 0], rows[:, 1])), shape=(items, people))
     return (member.T @ member).tocsr()
-
-
-def _range_of_pairs(shared, people: int) -> tuple[int | None, int | None]:  # type: ignore[no-untyped-def]
-    """The fewest and most items that two people share; None with a single person."""
-    if people < 2:  # noqa: PLR2004 (a pair)
-        return None, None
-    off = shared.copy()
-    off.setdiag(0)
-    off.eliminate_zeros()
-    counts = off.data
-    full = len(counts) == people * (people - 1)
-    return (int(counts.min()) if full else 0), int(counts.max(initial=0))
 
 
 def _groups(shared) -> tuple[int, Ints]:  # type: ignore[no-untyped-def]

@@ -12,56 +12,48 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+
 from spagree.assignment.design import Assignment
 from spagree.counts.engines import rows
 from spagree.errors import ColumnError, DataError, unknown_name
-from spagree.late import nw
+from spagree.messages import listed
 from spagree.read.columns import resolve
 from spagree.read.files import paths
 from spagree.read.request import Request
 from spagree.read.sources import file_table
-from spagree.read.table import cell, listed
+from spagree.read.table import cell
 from spagree.write import save_frame, write_atomically
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class NamedRows:
     """Rows by the name in their key column, in the order of the file."""
 
     key: str
     rows: Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A file as text."""
-
-    name: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-
-def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -> Listed:
+def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -> NamedRows:
     r"""A file with one row per item or person; the name column is guessed unless ``key`` is given.
 
     >>> _ = Path("people.csv").write_text("annotator,language\nann,de\nbob,en\n")
     >>> read_list("people.csv", "annotator").rows["bob"]
     {'annotator': 'bob', 'language': 'en'}
     """
-    table = _read(path)
-    place = resolve(table.columns, {role: key}, [role]).positions.get(role) if key or len(table.columns) > 1 else 0
+    file, columns, cells = _read(path)
+    place = resolve(columns, {role: key}, [role]).positions.get(role) if key or len(columns) > 1 else 0
     if place is None:
         raise ColumnError(
-            f"{table.name}: which column is the {role}? Name it with --{role} COLUMN; columns: {listed(table.columns)}"
+            f"{file}: which column is the {role}? Name it with --{role} COLUMN; columns: {listed(columns)}"
         )
-    named = [row for row in table.rows if row[place]]
+    named = [row for row in cells if row[place]]
     if not named:
-        raise DataError(f"{table.name}: column {table.columns[place]!r} names no {role}; check the file")
+        raise DataError(f"{file}: column {columns[place]!r} names no {role}; check the file")
     name, times = Counter(row[place] for row in named).most_common(1)[0]
     if times > 1:
-        raise DataError(f"{table.name}: {role} {name!r} is listed twice; list each {role} once")
-    by_name = {row[place]: dict(zip(table.columns, row, strict=True)) for row in named}
-    return Listed(table.columns[place], by_name)
+        raise DataError(f"{file}: {role} {name!r} is listed twice; list each {role} once")
+    return NamedRows(columns[place], {row[place]: dict(zip(columns, row, strict=True)) for row in named})
 
 
 def read_assignment(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
@@ -71,23 +63,24 @@ def read_assignment(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     >>> read_assignment("design.csv")
     [('q1', 'ann'), ('q1', 'bob')]
     """
-    table = _read(path)
-    if not {"item", "annotator"} <= set(table.columns):
+    file, columns, cells = _read(path)
+    if not {"item", "annotator"} <= set(columns):
         raise DataError(
-            f"{table.name}: an assignment has the columns item and annotator, as spagree assign writes them; "
-            f"this file has {listed(table.columns)}"
+            f"{file}: an assignment has the columns item and annotator, as spagree assign writes them; "
+            f"this file has {listed(columns)}"
         )
-    item, annotator = (table.columns.index(name) for name in ("item", "annotator"))
-    return [(row[item], row[annotator]) for row in table.rows if row[item] and row[annotator]]
+    item, annotator = (columns.index(name) for name in ("item", "annotator"))
+    return [(row[item], row[annotator]) for row in cells if row[item] and row[annotator]]
 
 
-def _read(path: str | os.PathLike[str]) -> _Table:
+def _read(path: str | os.PathLike[str]) -> tuple[str, list[str], list[tuple[str, ...]]]:
+    """The name of a file, its columns, and its cells as text."""
     with tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
         table = file_table(paths.gather([path], Path(scratch)), Request(), Path(scratch))
         places = range(len(table.columns))
         frame = table.load(places).select(*(nw.col(cell(place)).cast(nw.String) for place in places))
         cells = [tuple("" if value is None else str(value) for value in row) for row in rows(frame)]
-    return _Table(table.name, tuple(table.columns), cells)
+    return table.name, list(table.columns), cells
 
 
 TOOLS = ("label-studio", "potato")
@@ -123,25 +116,19 @@ def write_tasks(
         own[name].append(item)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    render, ending = (_label_studio, "json") if tool == "label-studio" else (_potato, "jsonl")
+    ending = "json" if tool == "label-studio" else "jsonl"
     paths = [place / f"{stem}.{ending}" for stem in _stems(list(own))]
     for path, (name, items) in zip(paths, own.items(), strict=True):
-        text = render(name, items, columns)
+        shown = {item: columns.get(item, {}) for item in items}
+        if tool == "label-studio":
+            tasks = [{"data": {**cells, "item": item, "assigned_to": name}} for item, cells in shown.items()]
+            text = json.dumps(tasks, ensure_ascii=False, indent=1)
+        else:
+            whole = {item: {"id": item, "text": str(cells.get("text", item)), **cells} for item, cells in shown.items()}
+            lines = [json.dumps({**line, "assigned_to": name}, ensure_ascii=False) for line in whole.values()]
+            text = "".join(f"{line}\n" for line in lines)
         write_atomically(path, lambda beside, text=text: beside.write_text(text, "utf-8"), force=force)  # type: ignore[misc]
     return paths
-
-
-def _label_studio(annotator: str, items: list[str], columns: Columns) -> str:
-    tasks = [{"data": {**columns.get(item, {}), "item": item, "assigned_to": annotator}} for item in items]
-    return json.dumps(tasks, ensure_ascii=False, indent=1)
-
-
-def _potato(annotator: str, items: list[str], columns: Columns) -> str:
-    lines = []
-    for item in items:
-        shown = columns.get(item, {})
-        lines.append({"id": item, "text": str(shown.get("text", item)), **shown, "assigned_to": annotator})
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
 def _stems(names: list[str]) -> list[str]:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
+import narwhals as nw
+import numpy as np
+
 from spagree.counts.engines import rows
 from spagree.counts.tally import text
 from spagree.errors import DataError
-from spagree.late import nw
 from spagree.messages import opt
 from spagree.read.annotations import ANNOTATOR, ITEM
 
@@ -122,8 +124,6 @@ def _items_at_random(
 
     The statistic is Σ m², with m the misses of an item. People who did everything or nothing are left out.
     """
-    import numpy as np
-
     partial = sorted(pair for pair in planned if 0 < finished[pair[1]] < assigned[pair[1]])
     if len({name for _, name in partial}) < 2 or len(partial) > MOST_DRAWN:  # noqa: PLR2004 (two people)
         return None

@@ -1,6 +1,6 @@
 """compare(): measure several data sets, or people and a model, and say which agree more.
 
-results.py holds what it gives back; sides.py compares agreements, models.py separates models from people.
+sides.py compares agreements, models.py separates models from people; each has what compare() gives back.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from spagree.comparing.models import compare_models
-from spagree.comparing.results import Comparison, ModelComparison
-from spagree.comparing.sides import halves, with_groups
+from spagree.comparing.sides import Comparison, halves, with_groups
+from spagree.comparing.with_people import ModelComparison, compare_marks, compare_models
+from spagree.counts.mark_tally import MarkTally
 from spagree.errors import UsageError
 from spagree.estimate.models import MARGIN
 from spagree.measuring import measure
+from spagree.messages import opt
+from spagree.options import Spans, declared
+from spagree.spans import measure_spans
 
 __all__ = ["Comparison", "ModelComparison", "compare", "names_of"]
 
@@ -48,7 +51,8 @@ def compare(
 
     ``options`` are those of :func:`measure` and apply to every source. ``before`` splits one source in two by time.
     ``model`` names annotators of the one source that are models (``*`` matches the runs of one), or maps
-    the name of a model to a source with its labels, ``item, label``.
+    the name of a model to a source with its labels, ``item, label``. With ``format="spans"``, or ``seen``, what people
+    mark is compared, with the options of :func:`measure_spans`; ``seen`` is then a list with one for each source.
 
     >>> import spagree
     >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (1, "gpt", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
@@ -59,19 +63,33 @@ def compare(
     """
     if model is not None:
         if len(sources) != 1 or before is not None or names is not None:
-            raise UsageError("model: give one source, and neither names nor before")
+            raise UsageError(f"{opt.model}: give one source, and neither {opt.names} nor {opt.before}")
+        if is_of_spans(options):
+            return compare_marks(measure_spans(sources[0], **options), model, margin)
         return compare_models(sources[0], model, margin, options)
+    of_spans = is_of_spans(options) or any(isinstance(source, MarkTally) for source in sources)
     if before is not None:
         if len(sources) != 1:
-            raise UsageError("before: give the one source to be split by time")
-        return with_groups(halves(measure(sources[0], **options), before, options), options)
+            raise UsageError(f"{opt.before}: give the one source to be split by time")
+        whole = (measure_spans if of_spans else measure)(sources[0], **options)
+        return with_groups(halves(whole, before, options), options)
     if len(sources) in (0, 1):
-        raise UsageError("compare: give two sources or more, one source with before, or one source with model")
+        raise UsageError(f"give two sources or more, one source with {opt.before}, or one source with {opt.model}")
     named = names_of(sources) if names is None else list(names)
     if len(named) != len(sources) or len(set(named)) != len(named):
         raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a different name")
-    measured = {name: measure(source, **options) for name, source in zip(named, sources, strict=True)}
-    return with_groups(measured, options)
+    if not of_spans:
+        return with_groups({name: measure(each, **options) for name, each in zip(named, sources, strict=True)}, options)
+    seen = options.pop("seen", None) or [None] * len(sources)
+    if not isinstance(seen, list | tuple) or len(seen) != len(sources):
+        raise UsageError(f"{opt.seen} says who saw what in one source; give it for each of the {len(sources)} sources")
+    marks = zip(named, sources, seen, strict=True)
+    return with_groups({name: measure_spans(source, saw, **options) for name, source, saw in marks}, options)
+
+
+def is_of_spans(options: Mapping[str, Any]) -> bool:
+    """Whether the options ask for spans."""
+    return options.get("format") == "spans" or any(options.get(name) for name in declared(Spans))
 
 
 def names_of(sources: Sequence[Any]) -> list[str]:

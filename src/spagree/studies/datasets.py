@@ -10,29 +10,25 @@ FECG     CSV without a header: 3 × (url, box), the triplet type, then annotator
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Sequence
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
+from spagree.counts.engines import to_polars
 from spagree.errors import DataError, FileError
+from spagree.read import read
+from spagree.simulation import simulate
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
-import csv
-import json
-import random
-from collections.abc import Iterator
-
-from spagree.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TIDY_ENDINGS = (".csv", ".csv.gz", ".parquet")
 MBIC_SHEET = "annotations"
@@ -43,8 +39,8 @@ FECG_ANNOTATIONS = 16  # fields before them: 3 × (url + four numbers of the box
 class StandIn:
     """What the paper says about a data set that may be missing: its items, and annotations per item.
 
-    A simulated stand-in shows that the experiments run at that size. Its labels are made up, so its curves say nothing
-    about the real data, and it is marked as simulated wherever its name appears.
+    A simulated stand-in shows that the experiments run at that size. Its labels are made up, so its curves
+    say nothing about the real data, and it is marked as simulated wherever its name appears.
     """
 
     classes: int
@@ -65,10 +61,6 @@ def draw(standin: StandIn, seed: int) -> pl.DataFrame:
     >>> frame["item"].n_unique(), frame["label"].n_unique()
     (104, 3)
     """
-    import polars as pl
-
-    from spagree.simulation import simulate
-
     drawn = []
     about: dict[str, Any] = {"annotators": 40, "classes": standin.classes, "skew": standin.skew}
     sizes = (("usual", standin.items, standin.usual), ("other", standin.others, standin.other))
@@ -127,15 +119,6 @@ class LabelSet:
         joined = b"".join((self.name.encode(), self.item.tobytes(), self.label.tobytes()))
         return hashlib.sha256(joined).hexdigest()[:16]
 
-    def tally(self) -> Any:
-        """What spagree itself counts from these annotations."""
-        from spagree.counts.tally import Tally
-
-        counts: list[Counter[str]] = [Counter() for _ in range(self.items)]
-        for item, label in zip(self.item.tolist(), self.label.tolist(), strict=True):
-            counts[item][str(label)] += 1
-        return Tally.from_items(counts)
-
 
 def label_set(name: str, title: str, frame: pl.DataFrame, *, simulated: bool = False) -> LabelSet:
     """A table with the columns item and label as a :class:`LabelSet`; the order of its rows does not matter.
@@ -153,46 +136,26 @@ def label_set(name: str, title: str, frame: pl.DataFrame, *, simulated: bool = F
 
 def _codes(column: pl.Series) -> NDArray[np.int64]:
     """Numbers from 0 in the order of the values."""
-    import polars as pl
-
     return column.rank("dense").cast(pl.Int64).to_numpy() - 1
 
 
 def mbic(paths: Sequence[Path], question: str) -> pl.DataFrame:
     """Sheet ``annotations``, one row per annotation; class names keep their typographic apostrophe."""
-    try:
-        import fastexcel
-    except ImportError:
-        raise MissingExtraError("excel", "reading MBIC's workbook") from None
-    import polars as pl
-
-    path = paths[0]
-    try:
-        frame = pl.read_excel(_existing(path), sheet_name=MBIC_SHEET, infer_schema_length=0)
-    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, ValueError) as error:
-        raise DataError(f"{path}: no readable sheet {MBIC_SHEET!r} ({error}); is it MBIC's workbook?") from error
-    return _item_and_label(path, frame, "sentence_id", question)
+    return _item_and_label(paths[0], item="sentence_id", label=question, sheet=MBIC_SHEET)
 
 
 def bsmtwe(paths: Sequence[Path], question: str) -> pl.DataFrame:
     """One row per annotation; 18-digit ids stay text."""
-    import polars as pl
-
-    frame = pl.read_csv(_existing(paths[0]), infer_schema=False)
-    return _item_and_label(paths[0], frame, "tweet_id", question)
+    return _item_and_label(paths[0], item="tweet_id", label=question)
 
 
-def _item_and_label(path: Path, frame: pl.DataFrame, item: str, label: str) -> pl.DataFrame:
-    missing = [name for name in (item, label) if name not in frame.columns]
-    if missing:
-        raise DataError(f"{path}: no column {', '.join(missing)}; found {', '.join(frame.columns)}")
-    return frame.select(item=item, label=label).drop_nulls()
+def _item_and_label(path: Path, **columns: str) -> pl.DataFrame:
+    """Item and label as spagree's own reader has them; repeats by one annotator are kept."""
+    return to_polars(read(_existing(path), **columns).frame.select("item", "label")).drop_nulls()
 
 
 def dar(paths: Sequence[Path], question: str, seed: int = 0) -> pl.DataFrame:
     """One label per annotator and post; if an annotator gave several, one is drawn at random, as in the paper."""
-    import polars as pl
-
     chance = random.Random(seed)  # noqa: S311 (a reproducible choice, not a secret)
     rows = []
     for path in paths:
@@ -222,39 +185,30 @@ def _posts(path: Path) -> Iterator[dict[str, Any]]:
 
 def fecg(paths: Sequence[Path], _question: str = "label") -> pl.DataFrame:
     """The row is the item; annotators and labels alternate from the seventeenth field on."""
-    import polars as pl
-
-    rows = [
-        (f"{path.name}:{number}", label)
-        for path in paths
-        for number, fields in enumerate(_fields(path), start=1)
-        for label in fields[FECG_ANNOTATIONS + 1 :: 2]
-    ]
+    rows: list[tuple[str, str]] = []
+    for path in paths:
+        with _existing(path).open(encoding="utf-8", newline="") as lines:
+            for number, row in enumerate(csv.reader(lines), start=1):
+                fields = [field.strip() for field in row]
+                while fields and not fields[-1]:
+                    fields.pop()
+                if len(fields) < FECG_ANNOTATIONS or len(fields) % 2:
+                    raise DataError(
+                        f"{path}:{number}: {len(fields)} fields; {FECG_ANNOTATIONS} and then pairs of annotator and "
+                        "label are expected; is it FECG's file?"
+                    )
+                rows += [(f"{path.name}:{number}", label) for label in fields[FECG_ANNOTATIONS + 1 :: 2]]
     return pl.DataFrame(rows, schema={"item": pl.String, "label": pl.String}, orient="row")
-
-
-def _fields(path: Path) -> Iterator[list[str]]:
-    with _existing(path).open(encoding="utf-8", newline="") as lines:
-        for number, row in enumerate(csv.reader(lines), start=1):
-            fields = [field.strip() for field in row]
-            while fields and not fields[-1]:
-                fields.pop()
-            if len(fields) < FECG_ANNOTATIONS or len(fields) % 2:
-                raise DataError(
-                    f"{path}:{number}: {len(fields)} fields; {FECG_ANNOTATIONS} and then pairs of annotator and "
-                    "label are expected; is it FECG's file?"
-                )
-            yield fields
 
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise FileError(f"{path}: no such file; docs/paper/data.md says what to put where")
+        raise FileError(f"{path}: no such file; docs/paper/README.md says what to put where")
     return path
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PaperSet:
     """A data set of the paper: its questions, how its raw files are recognised and read, its stand-in."""
 
     title: str
@@ -264,7 +218,7 @@ class Source:
 
 
 SOURCES = {
-    "mbic": Source(
+    "mbic": PaperSet(
         "MBIC",
         {
             "label": StandIn(2, (9, 12), 1700, heterogeneity=0.3),
@@ -273,7 +227,7 @@ SOURCES = {
         ("*mbic*.xlsx", "annotations.xlsx"),
         mbic,
     ),
-    "bsmtwe": Source(
+    "bsmtwe": PaperSet(
         "BSMTWE",
         {
             question: StandIn(4, 3, 4371, other=(1, 6), others=182, heterogeneity=0.2, skew=skew)
@@ -287,13 +241,13 @@ SOURCES = {
         ("tweets_annotations.csv",),
         bsmtwe,
     ),
-    "fecg": Source(
+    "fecg": PaperSet(
         "FECG",
         {"label": StandIn(3, 6, 50_992, other=(5, 12), others=50, skew=0.1)},
         ("faceexp-comparison-data-*.csv",),
         fecg,
     ),
-    "dar": Source(
+    "dar": PaperSet(
         "DAR", {"main_type": StandIn(10, (1, 3), 115_000, heterogeneity=0.6)}, ("coarse_discourse*.json*",), dar
     ),
 }
@@ -309,14 +263,14 @@ def paper_sets(folder: Path | None, seed: int = 0) -> list[LabelSet]:
             if files:
                 found = label_set(name, title, source.load(files, question))
             elif name in tidy:
-                found = label_set(name, title, read_tidy(tidy[name]))
+                found = label_set(name, title, _item_and_label(tidy[name]))
             else:
                 found = label_set(name, title, draw(standin, seed), simulated=True)
             sets.append(found)
     return sets
 
 
-def _raw_files(folder: Path | None, key: str, source: Source) -> list[Path]:
+def _raw_files(folder: Path | None, key: str, source: PaperSet) -> list[Path]:
     """Files with the published names, in the folder or in a subfolder named after the data set."""
     if folder is None:
         return []
@@ -328,22 +282,14 @@ def other_sets(folder: Path | None) -> list[LabelSet]:
     """Every tidy file in the folder that is not one of the paper's label sets."""
     known = {f"{key}_{question}" for key, source in SOURCES.items() for question in source.questions}
     files = {name: path for name, path in _tidy_files(folder).items() if name not in known}
-    return [label_set(name, name.replace("_", " "), read_tidy(path)) for name, path in files.items()]
+    return [label_set(name, name.replace("_", " "), _item_and_label(path)) for name, path in files.items()]
 
 
 def _tidy_files(folder: Path | None) -> dict[str, Path]:
     if folder is None:
         return {}
     if not folder.is_dir():
-        raise FileError(f"{folder}: no such folder; docs/paper/data.md says what to put where")
+        raise FileError(f"{folder}: no such folder; docs/paper/README.md says what to put where")
     raws = {path for key, source in SOURCES.items() for path in _raw_files(folder, key, source)}
     files = [path for path in sorted(folder.iterdir()) if path.name.endswith(TIDY_ENDINGS) and path not in raws]
     return {path.name.split(".")[0]: path for path in files}
-
-
-def read_tidy(path: Path) -> pl.DataFrame:
-    """Item and label of a tidy file, through spagree's own reader; repeats by one annotator are kept."""
-    from spagree.counts.engines import to_polars
-    from spagree.read import read
-
-    return to_polars(read(path).frame.select("item", "label")).drop_nulls()

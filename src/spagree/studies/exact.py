@@ -1,9 +1,9 @@
 """What needs no data: weights by number of annotations (docs/mathematics.md §4, §5), and where SPA is unbiased.
 
-SPA is exactly unbiased for weights that depend on n only, when annotations are removed at random from a balanced
-design. It is biased for unbalanced full data and, except for ``flat``, given the numbers of annotations that happened
-to remain; for weights estimated from the same labels it is not quite unbiased. All of this is found by enumeration:
-every way to remove annotations from a small full data set.
+SPA is exactly unbiased for weights that depend on n only, when annotations are removed at random from a
+balanced design. It is biased for unbalanced full data and, except for ``flat``, given the numbers of
+annotations that happened to remain; for weights estimated from the same labels it is not quite unbiased. All
+of this is found by enumeration: every way to remove annotations from a small full data set.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOGITS = (-2.0, 4.0)
 Row = dict[str, Any]
 Number = TypeVar("Number", Fraction, float)
 
-SIMPLE = ("flat", "annotations", "annotations_m1", "edge")
+SIMPLE = [name for name, scheme in REGISTRY.items() if not scheme.needs_classes]
 
 
 def normalised(weights: Mapping[int, Number]) -> dict[int, Number]:
@@ -57,8 +57,8 @@ def inverse_variance(distribution: Sequence[Fraction | int]) -> dict[int, Fracti
 def weight_curves() -> list[Row]:
     """Normalised weights of the simple schemes and of ``inv_var`` for 2 to 7 classes, and their deviations.
 
-    ``deviation`` is the difference from the mean over the numbers of classes, computed twice: exactly, which gives 0,
-    and with the paper's own sums in floating point.
+    ``deviation`` is the difference from the mean over the numbers of classes, computed twice: exactly, which
+    gives 0, and with the paper's own sums in floating point.
     """
     rows: list[Row] = [
         {"curve": scheme, "classes": None, "annotations": n, "weight": float(weight)}
@@ -188,7 +188,7 @@ def expectation(remainders: Counter[Kept], scheme: str) -> Fraction:
 
 
 def biases(full: Sequence[str], design: str, given: Sequence[tuple[int, ...]] = ()) -> Iterator[Row]:
-    """Bias of every scheme for every number of removed annotations, or given how many annotations each item kept."""
+    """Bias of every scheme for every number of removed annotations, or given how many each item kept."""
     truth, whole = full_agreement(full), sum(map(len, full))
     remainders: dict[tuple[int, ...], Counter[Kept]] = defaultdict(Counter)
     for kept, number in ways(full).items():

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spagree.codes import Floats
 from spagree.errors import unknown_name
 from spagree.estimate.weights import REGISTRY
-from spagree.grouping import Floats
 from spagree.present.charts import studies as charts
 from spagree.present.charts.studies import Axis
 from spagree.studies import exact
@@ -122,7 +122,7 @@ def _sample_rows(study: Study, data: LabelSet) -> Iterator[Row]:
 
 
 def adding_annotations(study: Study) -> list[Path]:
-    """Variance when single annotations are added (sparse, ``flat``), compared with constant numbers per sample."""
+    """Variance when single annotations are added (sparse, ``flat``), beside constant numbers per sample."""
     rows: list[Row] = []
     panels = {}
     colour, black = Axis("n", "annotations per sample"), Axis("scheme", "sparse, weights")

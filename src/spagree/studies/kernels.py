@@ -1,8 +1,8 @@
 """Compiled loops: annotations arrive one at a time, in random order, and all schemes are recorded along the way.
 
-An annotation costs O(1): the item moves from bin n to bin n + 1 of a few integer sums (docs/mathematics.md §3). An
-estimate costs O(largest n + classes), at about a hundred checkpoints. Every round has its own seed and output row, and
-nothing is summed across rounds, so the values do not depend on the number of threads.
+An annotation costs O(1): the item moves from bin n to bin n + 1 of a few integer sums (docs/mathematics.md
+§3). An estimate costs O(largest n + classes), at about a hundred checkpoints. Every round has its own seed
+and output row, and nothing is summed across rounds, so the values do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def _class_shape(labels: Any) -> float:
 def annotate(order: Any, data: Any, shape: Any, checkpoints: Any, schemes: Any, out: Any, paired: Any) -> None:
     """Annotations in the given order; a row of ``data`` is item, (item, label) pair and label.
 
-    One more annotation of an item: A += 2 n_ic, and the item changes its bin. Recorded is SPA by scheme, by its row of
-    weights or by the shape of the classes; NaN before the first pair.
+    One more annotation of an item: A += 2 n_ic, and the item changes its bin. Recorded is SPA by scheme, by
+    its row of weights or by the shape of the classes; NaN before the first pair.
     """
     items, pairs, classes, most = shape
     by_classes, weights = schemes

@@ -13,9 +13,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from spagree.codes import Floats, ratio
 from spagree.errors import MissingExtraError
 from spagree.estimate.weights import REGISTRY
-from spagree.grouping import Floats, ratio
 from spagree.studies.datasets import LabelSet
 from spagree.write import write_atomically
 
@@ -117,7 +117,7 @@ def registered(largest: int) -> tuple[Any, Any]:
     by_classes, weights = np.zeros(len(REGISTRY), np.bool_), np.zeros((len(REGISTRY), largest + 1))
     for row, scheme in enumerate(REGISTRY.values()):
         if callable(scheme.by_n):
-            weights[row, 2:] = [scheme.by_n(n) for n in range(2, largest + 1)]
+            weights[row, 2:] = [float(scheme.by_n(n)) for n in range(2, largest + 1)]
         else:
             by_classes[row] = True
     return by_classes, weights
@@ -183,9 +183,9 @@ def constant_numbers(data: LabelSet) -> list[int]:
 def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Floats:
     """The exact variance of the mean agreement of m of I items, with n annotations of each drawn at random.
 
-    Var = W/m + (1 − m/I)·S²/m: W is the mean over items of the variance of P̂ when n of the item's annotations
-    are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2 (docs/mathematics.md §7), and
-    S² the variance of P between the items.
+    Var = W/m + (1 − m/I)·S²/m: W is the mean over items of the variance of P̂ when n of the item's
+    annotations are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2
+    (docs/mathematics.md §7), and S² the variance of P between the items.
     """
     counts = np.zeros((data.items, data.classes))
     np.add.at(counts, (data.item, data.label), 1)

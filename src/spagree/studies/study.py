@@ -9,6 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 from spagree.errors import FileError
 from spagree.messages import opt
 from spagree.present.charts.save import save
@@ -70,8 +74,6 @@ class Study:
 
     def table(self, name: str, rows: Rows) -> Path:
         """Write rows as NAME.csv, in full precision."""
-        import polars as pl
-
         frame = pl.DataFrame(list(rows), infer_schema_length=None)
         return self._written(f"{name}.csv", frame.write_csv)
 
@@ -99,9 +101,6 @@ class Study:
 @contextmanager
 def progress_bars() -> Iterator[Bar]:
     """One bar per experiment and data set, on standard error; none if that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

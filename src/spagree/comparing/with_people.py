@@ -9,42 +9,86 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
+import polars
 
 from spagree.agreement import Agreement
-from spagree.comparing.results import ModelComparison
-from spagree.comparing.sides import MOST_AT_HOME, estimating
-from spagree.counts.coded import UNKNOWN, in_order, places
+from spagree.codes import UNKNOWN, in_order
+from spagree.comparing.sides import MOST_AT_HOME, Presented, estimating
 from spagree.counts.engines import column_names, to_polars
+from spagree.counts.fetch import places
 from spagree.counts.items import spelled
-from spagree.counts.labels import BAR, canonical, caution_variants, options_of
+from spagree.counts.labels import BAR, canonical, options_of, warn_variants
 from spagree.counts.policies import Clean, respelled
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
-from spagree.estimate.cautions import is_named_like_a_model
+from spagree.estimate.marks import model_among_marks
 from spagree.estimate.models import ModelFindings, among_people
 from spagree.estimate.similarity import NOMINAL, SET_METRICS
 from spagree.estimate.uncertainty import AUTO
-from spagree.late import nw
+from spagree.estimate.warnings import is_named_like_a_model
 from spagree.measuring import measure, policies
-from spagree.messages import opt
+from spagree.messages import Warning, listed, opt
 from spagree.options import TOOLS, Reading, declared, split
+from spagree.present.charts.studies import models_chart
+from spagree.present.document import models_document
+from spagree.present.sentences import model_sentence
+from spagree.present.terminal import models_summary
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
-from spagree.understood import Caution
 
 if TYPE_CHECKING:
-    import polars
+    from rich.console import Group
 
-    from spagree.grouping import Codes, Floats
+    from spagree.codes import Floats, Int32s
+    from spagree.spans import SpanAgreement
 
 MOST_SHOWN = 20  # annotators in a message
 SHOWN_LABELS = 3
 WIDE = "wide"
+
+
+@dataclass(frozen=True, repr=False)
+class ModelComparison(Presented):
+    """One or more models among people; made by :func:`compare` with ``model``.
+
+    >>> import spagree
+    >>> labels = [(item, who, "yes" if item % 2 else "no") for item in range(20) for who in ("ann", "bob", "gpt")]
+    >>> gpt = spagree.compare(labels, model="gpt", margin=0.05).models["gpt"]
+    >>> gpt.items, gpt.humans_count
+    (20, 2)
+    """
+
+    models: Mapping[str, ModelFindings]
+    warnings: tuple[Warning, ...] = ()
+    """What was noticed while reading and counting, and labels that models and people write differently."""
+
+    @property
+    def undefined(self) -> str | None:
+        """Why no model can be compared; None if any difference is known."""
+        gaps = [model.difference for model in self.models.values()]
+        return None if any(gap.value is not None for gap in gaps) else gaps[0].undefined
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain values, in full precision."""
+        return models_document(self.models)
+
+    def summary(self) -> Group:
+        """What a terminal shows."""
+        return models_summary(self.models)
+
+    def sentences(self) -> list[str]:
+        """One conclusion per model."""
+        return [model_sentence(model) for model in self.models.values()]
+
+    def chart(self) -> Any:
+        """People with each other and with each model; below, the differences with the margin."""
+        return models_chart(self.models)
 
 
 def compare_models(
@@ -54,14 +98,11 @@ def compare_models(
     options: Mapping[str, Any],
 ) -> ModelComparison:
     """Separate models from people, and compare each model with the people."""
-    import polars
-
     for name in (option for option in ("cluster", "by") if options.get(option) is not None):
         raise UsageError(
             f"{opt[name]} is for comparing two sources or more; leave it out, or choose rows with {opt.where}"
         )
-    if not 0 <= margin < 1:
-        raise UsageError(f"margin {margin}: how much less agreement still counts as good, for example 0.05")
+    check_margin(margin)
     measured = measure(source, **options)
     whole = annotation_rows(measured)
     if whole is None:
@@ -86,10 +127,48 @@ def compare_models(
     whom = options.get("interval_for", AUTO)
     findings = {name: _findings(name, people, runs[name], humans, margin, whom) for name in runs}
     labels = {label for tables in ([people], *runs.values()) for table in tables for label in table[LABEL]}
-    noticed = [caution for caution in measured.noticed if caution.code != "label_variants"]
-    noticed += [caution for caution in humans.warnings if caution.code == "not_a_person"]
-    found = _cautions(findings, runs, people, others, is_nominal=humans.measurement.metric.rule == NOMINAL)
-    return ModelComparison(findings, (*noticed, *caution_variants(labels), *found))
+    noticed = [warning for warning in measured.noticed if warning.code != "label_variants"]
+    noticed += [warning for warning in humans.warnings if warning.code == "not_a_person"]
+    found = _warnings(findings, runs, people, others, is_nominal=humans.evidence.metric.rule == NOMINAL)
+    return ModelComparison(findings, (*noticed, *warn_variants(labels), *found))
+
+
+def compare_marks(
+    found: SpanAgreement, model: str | Sequence[str] | Mapping[str, Any], margin: float
+) -> ModelComparison:
+    """Compare models with people by what they mark: whole spans, and character by character."""
+    check_margin(margin)
+    annotators = found.marks.annotators
+    named = {name: _matching(name, annotators) for name in ([model] if isinstance(model, str) else model)}
+    for name in (name for name, matching in named.items() if not matching):
+        raise UsageError(f"model {name!r} is not among the annotators of the marks: {listed(annotators, MOST_SHOWN)}")
+    models = [each for matching in named.values() for each in matching]
+    others = [name for name in annotators if name not in models and is_named_like_a_model(name)]
+    warnings = [each for each in found.warnings if each.code not in ("not_random", "not_a_person")]  # of models too
+    findings = {}
+    for name in models:
+        levels = (("whole marks", False),) if found.marks.keys else (("whole spans", False), ("characters", True))
+        for title, characters in levels:
+            among = model_among_marks(
+                name, found.marks, {*models, *others}, characters=characters, margin=margin, **found.options
+            )
+            findings[f"{name}, {title}"] = replace(among, name=f"{name}, {title}")
+    return ModelComparison(findings, (*warnings, *_left_out(others)))
+
+
+def check_margin(margin: float) -> None:
+    """Refuse what is no share of agreement."""
+    if not 0 <= margin < 1:
+        raise UsageError(f"margin {margin}: how much less agreement still counts as good, for example 0.05")
+
+
+def _left_out(others: Sequence[str]) -> Iterator[Warning]:
+    if others:
+        yield Warning(
+            "other_models_left_out",
+            f"{_listed([*map(repr, others)])}: named like a model, so left out of the people; to compare one with "
+            f"people: {opt.model(others[0])}. If it is a person, give them another name",
+        )
 
 
 def _matching(name: str, annotators: Sequence[str]) -> list[str]:
@@ -104,15 +183,19 @@ def _runs(
 
     There its annotators are runs, or else the rows that label an item again.
     """
-    import polars
-
     if source is None:
         annotators = whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
         matching = _matching(name, annotators)
         if matching:
             return [whole.filter(polars.col(ANNOTATOR) == annotator) for annotator in matching]
+        if not annotators and not Path(name).exists():
+            raise UsageError(
+                f"model {name!r}: the annotators of the source are unknown; name their column with {opt.annotator}"
+            )
         if not Path(name).exists():
-            raise _unknown_model(name, annotators)
+            near = difflib.get_close_matches(name, annotators, n=1)
+            hint = f"did you mean {near[0]!r}? Annotators" if near else "annotators"
+            raise UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {_listed(annotators)}")
     rows = as_text(to_polars(_read(name, name if source is None else source, split(options)[0])))
     rows = _respelled(rows.drop_nulls([ITEM, LABEL]), people, options)
     if rows.is_empty():
@@ -121,16 +204,6 @@ def _runs(
         occurrence = polars.col(LABEL).cum_count().over(ITEM).cast(polars.String)
         rows = rows.with_columns(occurrence.alias(ANNOTATOR))
     return [part for _, part in sorted(rows.partition_by(ANNOTATOR, as_dict=True).items())]
-
-
-def _unknown_model(name: str, annotators: Sequence[str]) -> UsageError:
-    if not annotators:
-        return UsageError(
-            f"model {name!r}: the annotators of the source are unknown; name their column with {opt.annotator}"
-        )
-    near = difflib.get_close_matches(name, annotators, n=1)
-    hint = f"did you mean {near[0]!r}? Annotators" if near else "annotators"
-    return UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {_listed(annotators)}")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -190,14 +263,12 @@ def _findings(
     interval_for: str,
 ) -> ModelFindings:
     """People and the runs of a model in codes they share, compared."""
-    import polars
-
     distinct = {
         column: polars.concat([table[column] for table in (people, *runs)]).drop_nulls().unique().sort()
         for column in (ITEM, ANNOTATOR, LABEL)
     }
 
-    def codes_of(table: polars.DataFrame, column: str) -> Codes:
+    def codes_of(table: polars.DataFrame, column: str) -> Int32s:
         return places(table[column], distinct[column]).cast(polars.Int32).fill_null(UNKNOWN).to_numpy()
 
     item, annotator, label = (codes_of(people, column) for column in (ITEM, ANNOTATOR, LABEL))
@@ -212,7 +283,7 @@ def _findings(
         name,
         codes,
         answers,
-        humans.measurement.by_n(),
+        humans.evidence.by_n(),
         similarity=similarity_of(humans, labels),
         margin=margin,
         level=humans.spa.level,
@@ -221,24 +292,19 @@ def _findings(
     )
 
 
-def _cautions(
+def _warnings(
     findings: Mapping[str, ModelFindings],
     runs: Mapping[str, Sequence[polars.DataFrame]],
     people: polars.DataFrame,
     others: Sequence[str],
     *,
     is_nominal: bool,
-) -> Iterator[Caution]:
+) -> Iterator[Warning]:
     """Models that were not counted as people, labels that can agree with nobody, and models that give one label only.
 
     Variants of people's spelling have a warning of their own; other metrics than equality give credit to other labels.
     """
-    if others:
-        yield Caution(
-            "other_models_left_out",
-            f"{_listed([*map(repr, others)])}: named like a model, so left out of the people; to compare one with "
-            f"people: {opt.model(others[0])}. If it is a person, give them another name",
-        )
+    yield from _left_out(others)
     human_labels = {canonical(label) for label in people[LABEL].unique()}
     for name, tables in runs.items():
         given = (label for table in tables for label in table[LABEL])
@@ -247,13 +313,13 @@ def _cautions(
             often = own.most_common(SHOWN_LABELS)
             shown = ", ".join(f"{label!r} ×{times:,}" for label, times in often)
             more = f" and {count(len(own) - SHOWN_LABELS, 'more label')}" if len(own) > SHOWN_LABELS else ""
-            yield Caution(
+            yield Warning(
                 "labels_of_model_only",
                 f"{name} gave labels that no person gave, which count as disagreement: {shown}{more}. If they mean "
                 f"that it did not answer, leave them out with {opt.missing(often[0][0])}",
             )
         if len(findings[name].labels) == 1:
-            yield Caution(
+            yield Warning(
                 "model_of_one_label",
                 f"{name} gave one label only, {next(iter(findings[name].labels))!r}: it tells no item from another, "
                 "however often people agree with it; see how it does on the other classes",
@@ -262,7 +328,7 @@ def _cautions(
 
 def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
     """How much any two labels agree under a metric; None if only equal labels agree."""
-    metric = agreement.measurement.metric
+    metric = agreement.evidence.metric
     if metric.rule == NOMINAL:
         return None
     totals = np.array([agreement.data.labels.get(label, 0) for label in labels], dtype=np.float64)
@@ -271,18 +337,16 @@ def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
 
 def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
     """(item, annotator, label) as text, one row per annotation; None if only a tally is available."""
-    measurement = agreement.measurement
-    if measurement.items is None or measurement.tally.annotations > MOST_AT_HOME:
+    evidence = agreement.evidence
+    if evidence.held is None or evidence.tally.annotations > MOST_AT_HOME:
         return None
-    frame = measurement.items.held.frame
+    frame = evidence.held.frame
     names = column_names(frame)
     return as_text(to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, COUNT) if name in names])))
 
 
 def as_text(rows: polars.DataFrame) -> polars.DataFrame:
     """Annotations as text, one row each; the annotator is null if unknown."""
-    import polars
-
     who = spelled(rows[ANNOTATOR]) if ANNOTATOR in rows.columns else polars.lit(None, polars.String)
     texts = rows.select(spelled(rows[ITEM]), who.alias(ANNOTATOR), rows[LABEL].cast(polars.String))
     if COUNT not in rows.columns:
