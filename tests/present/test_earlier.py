@@ -9,7 +9,8 @@ import pytest
 
 import spagree
 from command import Run
-from spagree.present.earlier import earlier_figures, what_changed
+from spagree.present.document import earlier_figures
+from spagree.present.sentences import what_changed
 
 ROWS = [(item, who, "xy"[item * who % 3 % 2]) for item in range(200) for who in range(3)]
 
@@ -67,9 +68,9 @@ def test_a_file_that_is_no_report_is_refused_before_counting(tmp_path: Path, run
 def test_a_gate_is_the_target_of_the_page(tmp_path: Path, run: Run) -> None:
     page = tmp_path / "page.html"
     assert run("score", "example:sparse", "--require", "0.9", "--report", page)[0] == 1
-    assert "Below the target of 0.90," in page.read_text("utf-8")
+    assert "Agreement is below the target of 0.9." in page.read_text("utf-8")
     assert run("score", "example:sparse", "--target", "0.5", "--report", page, "--force")[0] == 0
-    assert "Above the target of 0.50," in page.read_text("utf-8")
+    assert "Agreement reaches the target of 0.5." in page.read_text("utf-8")
 
 
 def test_all_questions_since_last_time(tmp_path: Path, run: Run) -> None:

@@ -8,16 +8,15 @@ from dataclasses import replace
 import pytest
 
 import spagree
+from spagree import __version__
 from spagree.comparing import Comparison, ModelComparison
 from spagree.counts.tally import Tally
 from spagree.estimate.chance import Corrected
 from spagree.estimate.comparison import Pair, Side, p_of
 from spagree.estimate.models import AlternativeTest, ClassAgreement, ModelFindings
 from spagree.estimate.uncertainty import Estimate, Interval, leading, undefined
-from spagree.present.comparison_words import beside, sentence
-from spagree.present.model_words import model_sentence
-from spagree.present.wording import span
-from spagree.version import __version__
+from spagree.present.sentences import beside, model_sentence, pair_sentence
+from spagree.present.words import span
 
 SPA_A, SPA_B = (Estimate(value, None, None, None, 0.95, "annotations_m1") for value in (0.70, 0.76))
 ALPHA_A, ALPHA_B = (
@@ -31,8 +30,8 @@ def known(figure: Estimate, half: float) -> Estimate:
     return leading(figure, {"items": ends, "annotators": Interval(None, None, None, "too few people")})
 
 
-A = Side("round 1", known(SPA_A, 0.04), known(ALPHA_A, 0.08))
-B = Side("round 2", known(SPA_B, 0.04), known(ALPHA_B, 0.08))
+A = Side("round 1", {"spa": known(SPA_A, 0.04), "krippendorff_alpha": known(ALPHA_A, 0.08)})
+B = Side("round 2", {"spa": known(SPA_B, 0.04), "krippendorff_alpha": known(ALPHA_B, 0.08)})
 
 
 def gap(value: float, low: float, high: float, others: tuple[float, float] | str = "too few people") -> Estimate:
@@ -42,7 +41,8 @@ def gap(value: float, low: float, high: float, others: tuple[float, float] | str
 
 
 def pair(difference: Estimate, p_holm: float | None = 0.001, **changes: object) -> Pair:
-    found = Pair(A, B, difference, gap((difference.value or 0) * 2, 0.04, 0.2), 120, 7, p_holm=p_holm)
+    gaps = {"spa": difference, "krippendorff_alpha": gap((difference.value or 0) * 2, 0.04, 0.2)}
+    found = Pair(A, B, gaps, 120, 7, p_holm=p_holm)
     return replace(found, **changes)
 
 
@@ -70,25 +70,28 @@ BOTH = gap(0.06, 0.02, 0.10, (0.01, 0.11))
     ],
 )
 def test_sentences(difference: Estimate, p_holm: float | None, words: str) -> None:
-    assert sentence(pair(difference, p_holm)) == words
+    assert pair_sentence(pair(difference, p_holm)) == words
 
 
 def test_the_same_annotations_are_said_to_be_the_same() -> None:
     same = pair(gap(0, 0, 0, (0, 0)), 1.0, is_same=True)
-    assert sentence(same) == "round 2 and round 1 are the same: nothing differs between them." and beside(same) == ""
+    assert (
+        pair_sentence(same) == "round 2 and round 1 are the same: nothing differs between them." and beside(same) == ""
+    )
 
 
 def test_other_shares_of_the_labels_are_named() -> None:
     even, skewed = (Tally.from_items([{"yes": 2}] * yes + [{"no": 2}] * (10 - yes)) for yes in (5, 9))
-    b = replace(B, alpha=replace(ALPHA_B, value=0.41, expected=0.6), tally=skewed)
-    found = pair(BOTH, a=replace(A, tally=even), b=b, kappa_difference=gap(0.01, -0.1, 0.12, (-0.2, 0.22)))
-    assert sentence(found) == (
+    b = replace(B, figures=B.figures | {"krippendorff_alpha": replace(ALPHA_B, value=0.41, expected=0.6)}, tally=skewed)
+    gaps = {"spa": BOTH, "krippendorff_alpha": gap(0.01, -0.1, 0.12, (-0.2, 0.22))}
+    found = pair(BOTH, a=replace(A, tally=even), b=b, differences=gaps)
+    assert pair_sentence(found) == (
         "round 2 shows more agreement than round 1 (+0.060, 0.010 to 0.110, p = 0.001), but its labels are used in other shares, "
         "and nothing shows that people agree better: 'yes' went from 50% to 90% of the labels, alpha +0.010, −0.200 to "
         "0.220."
     ).replace("'yes'", "yes")
-    one_label = replace(found, kappa_difference=undefined("one label", 0.95, "annotations"))
-    assert sentence(one_label).endswith("alpha undefined.")
+    one_label = replace(found, differences=gaps | {"krippendorff_alpha": undefined("one label", 0.95, "annotations")})
+    assert pair_sentence(one_label).endswith("alpha undefined.")
 
 
 def test_the_interval_that_does_not_decide_stands_beside() -> None:
@@ -104,7 +107,7 @@ def test_the_interval_that_does_not_decide_stands_beside() -> None:
 
 def test_names_cannot_steer_the_terminal() -> None:
     hostile = replace(B, name="\x1b[31mred")
-    assert "\x1b" not in sentence(pair(MORE, b=hostile))
+    assert "\x1b" not in pair_sentence(pair(MORE, b=hostile))
     found = Comparison((A, hostile), (pair(MORE, b=hostile),), {})
     assert "\x1b" not in str(found) and "<script" not in found._repr_html_()
     marked = replace(B, name="<script>")
@@ -143,7 +146,7 @@ def test_document_of_two() -> None:
 def test_undefined_figures_are_null_with_a_reason() -> None:
     nothing = undefined("no pairs", 0.95, "flat")
     lone = Estimate(1.0, None, None, None, 0.95, "flat", undefined="one item")
-    sides = replace(A, spa=lone), replace(B, spa=nothing)
+    sides = replace(A, figures=A.figures | {"spa": lone}), replace(B, figures=B.figures | {"spa": nothing})
     found = Comparison(sides, (pair(nothing, None, a=sides[0], b=sides[1], shared_items=None),), {})
     document = found.to_dict()
     assert document["b"]["spa"] == {"value": None, "undefined": "no pairs"}

@@ -1,23 +1,36 @@
-"""The one table model: a column says how its values are shown in a terminal, on a page and as JSON rows."""
+"""The one table model: a column says how its values are shown in a terminal, on a page, as JSON rows and as CSV."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from io import StringIO
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from rich.console import Console, RenderableType
+from spagree.errors import FileError
+from spagree.estimate import Estimate, Findings
+from spagree.present.words import (
+    LONGEST_NAME,
+    change,
+    chips,
+    escape_controls,
+    figure,
+    limits,
+    number,
+    percent,
+    printable,
+)
+from spagree.write import refuse_existing, write_atomically
 
-from spagree.present.fitted import NAME, Fitted, Heading
-from spagree.present.wording import change, escape_controls, figure, limits, number, percent, printable
+if TYPE_CHECKING:
+    import polars
 
-Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth"]
+
+Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth", "text"]
 NOTHING = "–"
-MOST_DOUBTFUL = 5  # names in a sentence
-LONGEST_NAME, LONGEST_WORDS = 60, 240
+LONGEST_WORDS = 240
 MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * if they rest on few items
 
 
@@ -31,26 +44,40 @@ class Column:
     ends: tuple[str, str] = ("low", "high")
     width: int | None = None
     """The longest text; None for the default of its kind."""
+    spare: int | None = None
+    """In which order narrow terminals do without columns; None if they never do."""
 
     @property
     def is_number(self) -> bool:
         """Whether it is right-aligned and sorted as a number."""
-        return self.kind not in ("name", "words", "interval", "truth")
+        return self.kind not in ("name", "words", "interval", "truth", "text")
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether a narrow terminal may break it into lines."""
+        return self.kind in ("name", "words")
 
 
-def columns(written: str, titles: Mapping[str, str] = MappingProxyType({})) -> tuple[Column, ...]:
+def columns(
+    written: str, titles: Mapping[str, str] = MappingProxyType({}), spare: Sequence[str] = ()
+) -> tuple[Column, ...]:
     """Columns written as ``key`` or ``key:kind``, titled like their keys unless ``titles`` says otherwise.
 
+    A narrow terminal does without the ``spare`` ones, in this order.
+
     >>> columns("class:name items:count", {"class": "first says"})[0]
-    Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None)
+    Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None, spare=None)
     """
     pairs = [(key, kind) for key, _, kind in (column.partition(":") for column in written.split())]
     kinds = {key: kind or ("interval" if key == "interval" else "figure") for key, kind in pairs}
-    return tuple(Column(key, titles.get(key, key), kind) for key, kind in kinds.items())  # type: ignore[arg-type]
+    return tuple(
+        Column(key, titles.get(key, key), kind, spare=spare.index(key) if key in spare else None)  # type: ignore[arg-type]
+        for key, kind in kinds.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Shown:
     """The text shown, and the full value for sorting and export; for an interval both ends.
 
     User text keeps its direction; ``chips`` are the options of a label that is a set; ``pick`` is the key by
@@ -66,94 +93,62 @@ class Cell:
     pick: str = ""
 
 
-def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Cell:
+def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Shown:
     """One value as text."""
     if column.kind == "interval":
         low, high = (row[end] for end in column.ends)
-        return Cell(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
+        return Shown(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
     value = row[column.key]
     if value is None:
-        return Cell(NOTHING, None, column.is_number)
+        return Shown(NOTHING, None, column.is_number)
     if column.kind == "name":
         name = str(value)
         shown = printable(name, column.width or LONGEST_NAME) or "''"
-        return Cell(
+        return Shown(
             shown, escape_controls(name), is_number=False, is_foreign=True, chips=chips(name), pick=keys.get(name, "")
         )
     if column.kind == "words":
         text = printable(str(value), column.width or LONGEST_WORDS)
-        return Cell(text or "''", text, is_number=False)
+        return Shown(text or "''", text, is_number=False)
     if column.kind == "truth":
-        return Cell("yes" if value else "", str(value), is_number=False)
+        return Shown("yes" if value else "", str(value), is_number=False)
     star = "*" if row.get("few") and column.key in MARKED else ""
-    return Cell(_WORDS[column.kind](value) + star, value, is_number=True)
+    return Shown(_WORDS[column.kind](value) + star, value, is_number=True)
 
 
 _WORDS = {"count": number, "percent": percent, "change": change, "figure": figure}
-
-
-def chips(label: str) -> tuple[str, ...]:
-    """The options of a label that is a list of them; empty for other labels.
-
-    >>> chips('["red", "blue"]'), chips("[]"), chips("red"), chips("[sic]")
-    (('blue', 'red'), ('none',), (), ())
-    """
-    if not (label.startswith("[") and label.endswith("]")):
-        return ()
-    try:
-        options = json.loads(label)
-    except ValueError:
-        return ()
-    return tuple(printable(option, LONGEST_NAME) for option in sorted(map(str, options))) or ("none",)
-
-
-def doubtful(rows: Iterable[Mapping[str, Any]]) -> str:
-    """With whom the others agree less, though not certainly because of them; empty if there is nobody.
-
-    >>> doubtful([{"annotator": "ann", "stands_out_undefined": "two of the others agree unusually often"}])
-    'The others agree less with ann than with each other, perhaps only because two of them agree unusually often.'
-    """
-    from spagree.estimate.annotators import OTHERS_ALIKE
-
-    names = [printable(row["annotator"]) for row in rows if row["stands_out_undefined"] == OTHERS_ALIKE]
-    listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
-    if not names:
-        return ""
-    return (
-        f"The others agree less with {listed} than with each other, perhaps only because two of them agree unusually "
-        "often."
-    )
-
-
-# Terminal and JSON ---------------------------------------------------------------------------
-
-COLUMNS = {
-    column.key: column
-    for column in (
-        Column("item", "item", "name"),
-        Column("votes", "votes", "words", width=60),
-        Column("text", "text", "words", width=60),
-        *(Column(key, key, "name", width=30) for key in ("class", "annotator", "other", "label", "tied")),
-        Column("commonest", "commonest label", "name", width=30),
-        *(Column(key, key, "count") for key in ("annotations", "items", "shared", "pairs")),
-        *(Column(key, key) for key in ("agreement", "entropy", "probability", "share")),
-        Column("interval", "interval", "interval"),
-        Column("kappa interval", "kappa interval", "interval", ("cohen_kappa_low", "cohen_kappa_high")),
-        Column("cohen_kappa", "kappa"),
-        Column("scott_pi", "pi"),
-        Column("spa_without", "SPA without"),
-        Column("change", "change", "change"),
-        Column("against_others", "against others", "change"),
-        Column("stands_out", "stands out", "truth"),
-        Column("commonest_share", "its share"),
-    )
-}
-
 # the first to go in a narrow terminal comes first
 SPARE = (
     *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "kappa interval"),
     *("items", "shared", "annotations", "pairs", "against_others", "cohen_kappa", "stands_out", "interval"),
 )
+COLUMNS = {
+    column.key: replace(column, spare=SPARE.index(column.key) if column.key in SPARE else None)
+    for column in (
+        Column("item", "item", "name"),
+        Column("votes", "votes", "words", width=60),
+        Column("text", "text", "words", width=60),
+        *(Column(key, key, "name", width=30) for key in ("class", "annotator", "other", "label", "tied", "option")),
+        Column("commonest", "commonest label", "name", width=30),
+        *(Column(key, key, "count") for key in ("annotations", "items", "shared", "pairs", "marks")),
+        *(Column(key, key) for key in ("agreement", "entropy", "confirmed", "found")),
+        Column("confirmed interval", "interval", "interval", ("confirmed_low", "confirmed_high")),
+        Column("found interval", "interval", "interval", ("found_low", "found_high")),
+        *(Column(key, key, "percent") for key in ("share", "missed")),
+        Column("expected", "by chance", "percent"),
+        Column("interval", "interval", "interval"),
+        Column("kappa interval", "kappa interval", "interval", ("cohen_kappa_low", "cohen_kappa_high")),
+        Column("cohen_kappa", "kappa"),
+        Column("kappa", "beyond chance"),
+        Column("coverage", "of all items", "percent"),
+        Column("scott_pi", "pi"),
+        Column("spa_without", "SPA without"),
+        Column("change", "change", "change"),
+        Column("against_others", "against others", "change"),
+        Column("stands_out", "stands out", "truth"),
+        Column("commonest_share", "its share", "percent"),
+    )
+}
 
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -173,23 +168,69 @@ def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Fitted:
-    """These columns of the breakdowns for a terminal; figures on few items are dim and marked with *."""
-    columns = [COLUMNS[key] for key in keys]
-    shown = Fitted(*map(_heading, columns))
-    for row in rows:
-        shown.add_row(*(cell(row, column).shown for column in columns), style="dim" if row.get("few") else "")
-    return shown
+# CSV ----------------------------------------------------------------------------------------------
 
 
-def _heading(column: Column) -> Heading:
-    least = NAME if column.kind in ("name", "words") else None
-    spare = SPARE.index(column.key) if column.key in SPARE else None
-    return Heading(column.title, is_right=column.is_number, least=least, spare=spare)
+# What spreadsheets read as the start of a formula, also after blanks and quotes and in full-width forms.
+FORMULA = "^[\\s\"']*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]"
 
 
-def rendered(shown: RenderableType, width: int = 100) -> str:
-    """The terminal's output as plain text."""
-    page = StringIO()
-    Console(width=width, color_system=None, file=page, emoji=False).print(shown)
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+def write_tables(
+    findings: Findings, tables: Mapping[str, polars.DataFrame], figures: str, folder: Path, *, force: bool = False
+) -> list[Path]:
+    """One CSV per table, and agreement.json; existing files are refused before anything is written."""
+    frames = {f"{name}.csv": frame for name, frame in {**_estimates(findings), **tables}.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be created ({error.strerror}); choose another place") from error
+    paths = [folder / name for name in (*frames, "agreement.json")]
+    for path in paths:
+        refuse_existing(path, force=force)
+    for path in paths[:-1]:
+        # All text is quoted, since spreadsheets also split lines at other characters; the mark tells Excel it is UTF-8.
+        write = partial(neutralised(frames[path.name]).write_csv, include_bom=True, quote_style="non_numeric")
+        write_atomically(path, write, force=force)
+    write_atomically(paths[-1], lambda beside: beside.write_text(figures, encoding="utf-8"), force=force)
+    return paths
+
+
+def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:
+    """The weighting schemes and the coefficients as tables."""
+    import polars
+
+    names = ("value", "stderr", "low", "high", "observed", "expected", "undefined")
+    kinds: dict[str, tuple[str, Mapping[str, Estimate]]] = {
+        "schemes": ("scheme", findings.schemes),
+        "chance": ("coefficient", findings.chance),
+    }
+    return {
+        kind: polars.DataFrame(
+            [
+                {title: name, **{key: getattr(estimate, key) for key in names if hasattr(estimate, key)}}
+                for name, estimate in estimates.items()
+            ],
+            infer_schema_length=None,
+        )
+        for kind, (title, estimates) in kinds.items()
+    }
+
+
+def neutralised(frame: polars.DataFrame) -> polars.DataFrame:
+    """Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers stay numbers.
+
+    >>> import polars
+    >>> neutralised(polars.DataFrame({"label": ["=cmd()", "yes", " @x"], "change": [-1, 0, 1]})).rows()
+    [("'=cmd()", -1), ('yes', 0), ("' @x", 1)]
+    """
+    import polars
+
+    texts = frame.select(polars.selectors.string() | polars.selectors.categorical()).columns
+    marked = [
+        polars.when(polars.col(name).cast(polars.String).str.contains(FORMULA))
+        .then(polars.lit("'") + polars.col(name).cast(polars.String))
+        .otherwise(polars.col(name).cast(polars.String))
+        .alias(name)
+        for name in texts
+    ]
+    return frame.with_columns(marked)

@@ -7,29 +7,27 @@ reason: there is no number, or a breakdown is absent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from math import fsum, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import DataError, count
-from spagree.estimate import NOMINAL, Estimate
+from spagree.errors import DataError, count, known, there
+from spagree.estimate import Estimate
+from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE
 from spagree.estimate.annotators import mean_agreement
-from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.missingness import in_ranges
-from spagree.estimate.plan import NEW_ITEMS
-from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
+from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts.save import to_altair
 from spagree.present.charts.spec import (
+    APART,
     CHOSEN,
     FEW,
-    HEIGHT,
     OTHER,
-    WIDTH,
+    ROW_HEIGHT,
     Rows,
     Spec,
-    Tips,
     across,
     along,
     category,
@@ -38,52 +36,22 @@ from spagree.present.charts.spec import (
     layered,
     quantity,
     tooltip,
-    values,
-    whisker,
 )
-from spagree.present.group_words import group_lines
-from spagree.present.tables import chips
-from spagree.present.wording import (
+from spagree.present.sentences import group_lines
+from spagree.present.words import (
+    chips,
     figure,
     limits,
     moment,
-    number,
     percent,
-    plus_minus,
     printable,
     short_names,
-    telling_ends,
     without_midnight,
 )
-from spagree.timestamps import is_date, unix_seconds
+from spagree.read.timestamps import is_date, unix_seconds
 
 if TYPE_CHECKING:
-    import polars
-
-    from spagree.estimate.groups import Groups
-
-
-CHANCE_KINDS = ("corrected for chance", "observed", "by chance")
-CHANCE_SHAPES = ("circle", "diamond", "triangle-up")
-COEFFICIENT_HEIGHT = 34
-
-
-def corrected(rows: Rows, tips: Tips) -> Spec:
-    """Coefficients with observed and expected agreement: rows of ``name, kind, value, low, high``, three per name."""
-    lowest = min([0.0, *(row[end] for row in rows for end in ("value", "low") if row[end] is not None)])
-    x = quantity("value", "agreement", {"domain": [lowest, 1], "nice": lowest < 0})
-    y = category()
-    kind = {"field": "kind", "type": "nominal", "title": None, "sort": list(CHANCE_KINDS)}
-    dots = {
-        "x": x,
-        "y": y,
-        "shape": {**kind, "scale": {"domain": list(CHANCE_KINDS), "range": list(CHANCE_SHAPES)}},
-        "color": {**kind, "scale": {"domain": list(CHANCE_KINDS), "range": "category"}},
-        "tooltip": tooltip(tips),
-    }
-    layers = [whisker(x, y, "x"), layer("point", dots, filled=True, size=90, opacity=1)]
-    names = len({row["name"] for row in rows})
-    return layered(rows, layers, width=WIDTH, height=COEFFICIENT_HEIGHT * max(2, names))
+    pass
 
 
 CELL, LARGEST, SMALLEST = 44, 560, 200
@@ -92,36 +60,6 @@ SHORT = 4  # letters of a name that fits above its column
 MANY, SMALL = 24, 8  # names from which letters are small
 NOTABLE = 0.15  # share of a row: an excess that gets the full colour, unless others are larger
 FAINTEST, STRONGEST = 0.06, 0.5  # opacities of a colour on which the page's text is still readable
-
-
-def confusion_table(rows: Rows, tips: Tips) -> Spec:
-    """A cell per row of ``down, across, value, words, excess``: grey on the diagonal, coloured where ``excess`` > 0.
-
-    ``excess`` is how much more often two classes are confused than their shares alone would predict.
-    """
-    names = list(dict.fromkeys(row["down"] for row in rows))
-    places = _places(names, ("first annotator says", "second annotator says"))
-    most = max((NOTABLE, *(row["excess"] for row in rows)))
-    strength = _strength("excess", [0, most], 0.0)
-    same = layer("rect", {**places, "tooltip": tooltip(tips)}, where="datum.same && isValid(datum.value)", style="same")
-    confused = layer(
-        "rect",
-        {**places, "fillOpacity": strength, "tooltip": tooltip(tips)},
-        where="!datum.same && isValid(datum.value)",
-        style="confused",
-    )
-    return _square(rows, names, [same, confused], places)
-
-
-def triangle(rows: Rows, tips: Tips) -> Spec:
-    """Each pair of annotators once: the stronger the colour, the more they agree; rows of ``down, across, value``."""
-    names = list(dict.fromkeys(row["down"] for row in rows)), list(dict.fromkeys(row["across"] for row in rows))
-    ordered = [*names[1], *(each for each in names[0] if each not in names[1])]
-    places = _places(ordered, ("annotator", "other"))
-    strength = _strength("value", domain(row["value"] for row in rows))
-    strength["legend"] = {"orient": "bottom", "tickCount": 3, "title": "agreement", "symbolType": "square"}
-    met = layer("rect", {**places, "fillOpacity": strength, "tooltip": tooltip(tips)}, style="met")
-    return _square(rows, ordered, [met], places)
 
 
 def _strength(field: str, ends: object, faintest: float = FAINTEST) -> Spec:
@@ -150,42 +88,8 @@ def _square(rows: Rows, names: list[str], layers: list[Spec], places: Spec) -> S
     return layered(rows, layers, width=side, height=side)
 
 
-SHORTER = 220
 DAY = 86_400.0
 LONG_SPAN, SHORT_SPAN = 150 * DAY, 3 * DAY  # spans labelled by months, and by hours
-VOLUME_SHARE = 5  # bars of volume fill a fifth of the height
-
-
-def histogram(rows: Rows, tips: Tips) -> Spec:
-    """Bars from ``start`` to ``end`` with the number of ``items``; the vertical axis starts at zero."""
-    most = max((row["items"] for row in rows), default=1)
-    whole = {"format": ",d", "tickMinStep": 1, "tickCount": max(1, min(most, 6))}
-    x = {**quantity("start", "agreement of an item", {"domain": [0, 1]}), "bin": "binned"}
-    encoding = {"x": x, "x2": {"field": "end"}, "y": quantity("items", "items", {"zero": True}, **whole)}
-    bars = layer("bar", {**encoding, "tooltip": tooltip(tips)}, binSpacing=2)
-    return {"data": values(rows), **bars, "width": WIDTH, "height": SHORTER}
-
-
-def development_lines(rows: Rows, volume: Rows, tips: Tips) -> Spec:
-    """Agreement so far with its band, and that of recent items: rows of ``time, kind, value, low, high``.
-
-    ``time`` is in milliseconds if it is dated; ``volume`` then has bars from ``start`` to ``end`` as high as ``rate``.
-    """
-    kinds = list(dict.fromkeys(row["kind"] for row in rows))
-    ends = [row[end] for row in rows for end in ("value", "low", "high")]
-    x = _times([row["time"] for row in rows])
-    kind = {"field": "kind", "type": "nominal", "sort": kinds}
-    colour = {**kind, "title": None, "scale": {"domain": kinds, "range": "category"}}
-    y = quantity("value", "agreement", {"domain": domain(ends), "zero": False, "nice": False})
-    line = {"x": x, "y": y, "color": colour}
-    band = {**line, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
-    lines = [
-        layer("area", band, opacity=0.18),
-        layer("line", {**line, "strokeDash": {**kind, "legend": None}}, strokeWidth=2),
-        layer("point", {**line, "tooltip": tooltip(tips)}, filled=True, size=40, opacity=1),
-    ]
-    layers = [*([_pace(volume, x)] if volume else []), {"layer": lines}]
-    return {**layered(rows, layers), "resolve": {"scale": {"y": "independent"}}}
 
 
 def _times(times: Sequence[float]) -> Spec:
@@ -204,35 +108,8 @@ def are_dated(milliseconds: Sequence[float]) -> bool:
     return all(is_date(time / 1000) for time in milliseconds)
 
 
-def _pace(volume: Rows, x: Spec) -> Spec:
-    """The pace of annotation, as faint bars along the bottom with a separate scale."""
-    most = max((row["rate"] for row in volume), default=1.0) or 1.0
-    scale = {"domain": [0, most * VOLUME_SHARE], "nice": False}
-    along = {"x": {**x, "field": "start"}, "x2": {"field": "end"}}
-    high = {"y": {"field": "rate", "type": "quantitative", "scale": scale, "axis": None}, "y2": {"datum": 0}}
-    tips = tooltip({"period": "time", "words": "annotations"})
-    return layer("rect", {**along, **high, "tooltip": tips}, rows=volume, opacity=0.35, style="volume")
-
-
-def precision(rows: Rows, tips: Tips) -> Spec:
-    """Precision from more annotations: rows of ``annotations, half_width, words``, the first being now."""
-    ends = [row["annotations"] for row in rows]
-    room = max(1.2, (max(ends) / min(ends)) ** 0.3)  # for what is written beside the last point
-    scale = {"type": "log", "nice": False, "domain": [min(ends) * 0.9, max(ends) * room]}
-    x = quantity("annotations", "annotations in all", scale, tickCount=4, format="~s", grid=False)
-    place = {"x": x, "y": quantity("half_width", "± around the number", {"zero": True})}
-    words = {**place, "text": {"field": "words", "type": "nominal"}}
-    layers = [
-        layer("line", place, strokeWidth=2),
-        layer("point", {**place, "tooltip": tooltip(tips)}, filled=True, size=80, opacity=1),
-        layer("text", words, align="left", dx=9, dy=-6, fontSize=12, style="name", aria=False),
-    ]
-    return layered(rows, layers, height=HEIGHT)
-
-
 TREND_HEIGHT = 200
 TREND_TIPS = {
-    "when": "time",
     "items": "items closed",
     "shown": "so far",
     "bounds": "safe bounds",
@@ -241,8 +118,8 @@ TREND_TIPS = {
 
 
 def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
-    """Rows have ``time`` (milliseconds), ``value``, ``low``, ``high``, ``recent``; marks ``time`` and ``text``."""
-    axis = {"labelOverlap": True, "tickCount": 6, "labelFlush": True}
+    """Rows have ``time`` (milliseconds), ``phase``, ``value``, ``low``, ``high``, ``recent``; marks ``time, text``."""
+    axis = {"labelOverlap": True, "tickCount": 6, "labelFlush": True, "format": "%Y-%m-%d %H:%M"}
     x = {"field": "time", "type": "temporal", "title": None, "axis": axis}
     settled = rows[len(rows) // 4 :]  # the first items' bounds fill the whole height
     ends = [value for row in settled for value in (row["low"], row["high"], row["recent"])]
@@ -252,11 +129,13 @@ def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
     def y(field: str) -> Spec:
         return {"field": field, "type": "quantitative", "title": "agreement", "scale": scale}
 
+    phase = {"x": x, "detail": {"field": "phase", "type": "nominal"}}  # a band and lines of its own for each
+    moment = {"field": "time", "type": "temporal", "title": "time", "format": "%Y-%m-%d %H:%M"}
     layers = [
-        layer("area", {"x": x, "y": y("low"), "y2": {"field": "high"}}, opacity=0.25, clip=True),
-        layer("line", {"x": x, "y": y("recent")}, strokeWidth=1.5, strokeDash=[4, 3], clip=True),
-        layer("line", {"x": x, "y": y("value")}, strokeWidth=2.5, clip=True),
-        layer("rule", {"x": x, "tooltip": tooltip(TREND_TIPS)}, opacity=0),
+        layer("area", {**phase, "y": y("low"), "y2": {"field": "high"}}, opacity=0.25, clip=True),
+        layer("line", {**phase, "y": y("recent")}, strokeWidth=1.5, strokeDash=[4, 3], clip=True),
+        layer("line", {**phase, "y": y("value")}, strokeWidth=2.5, clip=True),
+        layer("rule", {"x": x, "tooltip": [moment, *tooltip(TREND_TIPS)]}, opacity=0),
     ]
     if target is not None:
         goal, dots = [{"target": target}], [2, 2]
@@ -270,9 +149,8 @@ def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
 
 
 MOST_CLASSES = 16  # rows of a table whose names are still readable
-MOST_LINES = 40
-SIZES = {"classes": "items", "annotators": "shared"}
-BINS = 20
+MOST_BARS = 8  # pairs of classes
+MOST_BUSY, MOST_APART = 10, 12  # annotators
 HALF_A_PERCENT = 0.005
 WHOLE = 120  # characters of a name in a tooltip
 DEVELOPMENT = (
@@ -314,86 +192,17 @@ def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
     ]
 
 
-def chance_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Each coefficient, with its observed and expected agreement."""
-    corrected, observed, by_chance = CHANCE_KINDS
-    rows: list[Row] = []
-    for name, coefficient in breakdowns.findings.chance.items():
-        if coefficient.value is not None:
-            rows.append({"name": name, "kind": corrected, **_estimate(coefficient)})
-            for kind, value in ((observed, coefficient.observed), (by_chance, coefficient.expected)):
-                rows.append({"name": name, "kind": kind, **_figures(value, None, None), "interval": "–"})
-    return rows
-
-
-def chosen_lines(rows: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:
-    """The rows to draw, and how they were chosen: of many, those on enough items, as the lowest may be chance."""
-    defined = [row for row in rows if row["agreement"] is not None]
-    if len(defined) <= MOST_LINES:
-        return defined, "with an agreement"
-    sound = [row for row in defined if not row["few"]][:MOST_LINES]
-    if sound:
-        return sound, f"lowest of those with {FEW_ITEMS} items or more"
-    common = {id(row) for row in sorted(defined, key=lambda row: -row[size])[:MOST_LINES]}
-    return [row for row in defined if id(row) in common], "with the most items"
-
-
-def line_rows(rows: Sequence[Mapping[str, Any]], column: str, size: str, keys: Mapping[str, str]) -> list[Row]:
-    """Rows of a breakdown by name: as many as are readable, each with the number of items behind it.
-
-    By ``keys`` a click filters the items of a page.
-    """
-    chosen, _ = chosen_lines(rows, size)
-    full_names = [row[column] for row in chosen]
-    names = _class_names(full_names) if column == "class" else short_names(full_names, NAME)
-    return [
-        {"name": names[row[column]], **_figures(row["agreement"], row["low"], row["high"])}
-        | {"kind": FEW if row["few"] else CHOSEN, "size": count(row[size], "item")}
-        | {"pick": keys.get(row[column], "")}
-        for row in chosen
-    ]
-
-
-def group_rows(groups: Groups) -> list[Row]:
-    """Each group's agreement; hollow if it rests on few items, left out if undefined."""
-    lines = [line for line in group_lines(groups) if line.spa.value is not None]
-    names = short_names((line.name for line in lines), NAME)
-    return [
-        {"name": names[line.name], **_estimate(line.spa)}
-        | {"kind": FEW if line.items < FEW_ITEMS else CHOSEN, "size": count(line.items, "item")}
-        for line in lines
-    ]
-
-
 def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Pairs of the most confused classes: the probability of one given the other; on the diagonal, of the same class.
-
-    ``excess`` is how much more often the second class is given than its share of all other labels predicts.
-    """
-    everything = known(breakdowns.classes)
-    chosen = everything.filter(everything["class"].is_in(most_confused(breakdowns)))
-    chosen = chosen.sort("annotations", "class", descending=[True, False])
-    classes = {row["class"]: row for row in in_order(chosen.rows(named=True), breakdowns.findings.order)}
-    names, keys = _class_names(classes), class_keys(breakdowns)
-    wholes = {name: shown if name == "[]" else printable(name, WHOLE) for name, shown in names.items()}
-    are_cut = wholes != names
-    both = known(breakdowns.confusion).join(chosen.select("class"), on="class", maintain_order="left")
-    mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
-    # Not the agreement of the class: under a metric it also counts similar labels, and rows would exceed 100%.
-    mixed |= {(label, label): rest for label, rest in _same(both, classes).items()}
-    shares = dict(everything.select("class", "share").rows())
-    rows = []
-    for label, row in classes.items():
-        for other in classes:
-            value = None if row["agreement"] is None else mixed.get((label, other), 0.0)
-            by_chance = (1 - mixed[label, label]) * shares[other] / max(1 - shares[label], 1e-12)
-            excess = 0.0 if value is None or label == other or row["few"] else max(0.0, value - by_chance)
-            place = {"down": names[label], "across": names[other], "same": label == other}
-            words = "" if not value else percent(value) if value >= HALF_A_PERCENT else "<1%"
-            shown = {"value": value, "words": words, "shown": "–" if value is None else percent(value)}
-            whole = {"first": wholes[label], "second": wholes[other]} if are_cut else {}
-            rows.append(place | shown | whole | {"excess": excess, "pick": f"{keys[label]} {keys[other]}"})
-    return rows
+    """Pairs of classes with their share of all disagreement, the largest first; ``expected`` is that by chance."""
+    pairs, keys = known(breakdowns.confusion).rows(named=True), class_keys(breakdowns)
+    names = _class_names(dict.fromkeys(row[side] for row in pairs for side in ("class", "other")))
+    return [
+        {"one": names[row["class"]], "two": names[row["other"]], "value": row["share"], "expected": row["expected"]}
+        | {"first": printable(row["class"], WHOLE), "second": printable(row["other"], WHOLE)}
+        | {"shown": percent(row["share"]), "chance": percent(row["expected"]), "size": count(row["items"], "item")}
+        | {"pick": f"{keys[row['class']]} {keys[row['other']]}"}
+        for row in pairs
+    ]
 
 
 def _class_names(classes: Iterable[str]) -> dict[str, str]:
@@ -403,8 +212,7 @@ def _class_names(classes: Iterable[str]) -> dict[str, str]:
     ({'[]': 'none', 'price': 'price'}, {'[]': '[]', 'none': 'none'})
     """
     given = list(classes)
-    ends = telling_ends(given, AXIS)
-    names = short_names(given, NAME, lambda name, width: _short_class(ends.get(name, name), width))
+    names = short_names(given, NAME, _short_class)
     return {name: NO_OPTION if name == "[]" and NO_OPTION not in names else shown for name, shown in names.items()}
 
 
@@ -421,92 +229,36 @@ def _short_class(label: str, width: int) -> str:
     return printable("|".join(printable(option, room) for option in options), width)
 
 
-def most_confused(breakdowns: Breakdowns) -> list[str]:
-    """All classes; of many, those most often confused, then the commonest."""
-    confusions = known(breakdowns.confusion).sort("pairs", "class", "other", descending=[True, False, False])
-    commonest = known(breakdowns.classes).sort("annotations", "class", descending=[True, False])
-    names = [name for pair in confusions.select("class", "other").rows() for name in pair]
-    return list(dict.fromkeys([*names, *commonest["class"]]))[:MOST_CLASSES]
-
-
 def class_keys(breakdowns: Breakdowns) -> dict[str, str]:
     """The key of each class on a page: its position among all, in order."""
-    labels = [{"class": label} for label in sorted(breakdowns.findings.data.labels)]
-    return {row["class"]: str(place) for place, row in enumerate(in_order(labels, breakdowns.findings.order))}
+    findings = breakdowns.findings
+    return {label: str(place) for place, label in enumerate(in_order(findings.data.labels, findings.order))}
 
 
 def annotator_keys(breakdowns: Breakdowns) -> dict[str, str]:
     """The key of each annotator on a page."""
-    if breakdowns.lacks("annotators"):
-        return {}
-    return {name: f"a{place}" for place, name in enumerate(sorted(known(breakdowns.annotators)["annotator"]))}
+    people = there(breakdowns.annotators)
+    return {} if people is None else {name: f"a{place}" for place, name in enumerate(sorted(people["annotator"]))}
 
 
-def _same(both: polars.DataFrame, classes: Iterable[str]) -> dict[str, float]:
-    """The probability of the same class again: 1 minus the others, without rounding error."""
-    different: dict[str, list[float]] = {label: [] for label in classes}
-    for label, value in both.select("class", "probability").rows():
-        different[label].append(value)
-    return {label: round(1 - fsum(values), 12) + 0.0 for label, values in different.items()}
+def in_order(labels: Iterable[str], order: Sequence[str] = ()) -> list[str]:
+    """Classes in the given order, or as numbers from low to high, or as words.
 
-
-def in_order(classes: list[Row], order: Sequence[str] = ()) -> list[Row]:
-    """Classes in the given order, or as numbers from low to high; otherwise unchanged.
-
-    >>> [row["class"] for row in in_order([{"class": label} for label in ("10", "9", "-1.5")])]
-    ['-1.5', '9', '10']
-    >>> [row["class"] for row in in_order([{"class": label} for label in ("high", "low")], ["low", "high"])]
-    ['low', 'high']
+    >>> in_order(("10", "9", "-1.5")), in_order(("high", "low"), ["low", "high"])
+    (['-1.5', '9', '10'], ['low', 'high'])
     """
-    if order and all(row["class"] in order for row in classes):
-        return sorted(classes, key=lambda row: order.index(row["class"]))
+    classes = sorted(labels)
+    if order and set(classes) <= set(order):
+        return sorted(classes, key=order.index)
     try:
-        values = {row["class"]: float(row["class"]) for row in classes}
+        values = {label: float(label) for label in classes}
     except ValueError:
         return classes
-    return sorted(classes, key=lambda row: values[row["class"]]) if all(map(isfinite, values.values())) else classes
+    return sorted(classes, key=lambda label: values[label]) if all(map(isfinite, values.values())) else classes
 
 
-def bin_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Items by agreement, in twenty bins; full agreement falls into the last."""
-    items = [0] * BINS
-    for value, size in known(breakdowns.distribution).select("agreement", "items").rows():
-        items[min(int(value * BINS + 1e-9), BINS - 1)] += size
-    total = sum(items)
-    return [
-        {"start": place / BINS, "end": (place + 1) / BINS, "items": size, "many": f"{size:,}"}
-        | {"range": f"{place / BINS:.2f} to {(place + 1) / BINS:.2f}", "share": percent(size / total) if total else "–"}
-        for place, size in enumerate(items)
-    ]
-
-
-def people(breakdowns: Breakdowns) -> list[str]:
-    """The busiest annotators who share items, least agreement first."""
-    met = {name for row in known(breakdowns.pairs).select("annotator", "other").rows() for name in row}
-    busiest = known(breakdowns.annotators).sort("annotations", "annotator", descending=[True, False])
-    chosen = set([name for name in busiest["annotator"] if name in met][:MOST_PEOPLE])
-    return [name for name in known(breakdowns.annotators)["annotator"] if name in chosen]
-
-
-def pair_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Each pair of annotators who share enough items, once."""
-    sound_pairs = [row for row in known(breakdowns.pairs).rows(named=True) if not row["few"]]
-    met = {frozenset((row["annotator"], row["other"])): row for row in sound_pairs}
-    sound = frozenset(name for pair in met for name in pair)
-    chosen = [name for name in people(breakdowns) if name in sound]
-    names = short_names(chosen, NAME)
-    return [
-        {"down": names[one], "across": names[other], "value": row["agreement"], "words": figure(row["agreement"], 2)}
-        | {"shown": figure(row["agreement"]), "interval": limits(row["low"], row["high"])}
-        | {"size": count(row["shared"], "item")}
-        for place, one in enumerate(chosen)
-        for other in chosen[:place]
-        if (row := met.get(frozenset((one, other)))) is not None
-    ]
-
-
-def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row]]:
-    """Agreement so far and on the items finished last, and the pace of annotation where times are dates."""
+def development_rows(breakdowns: Breakdowns) -> list[Row]:
+    """Agreement so far and on the items finished last."""
     steps = development_steps(breakdowns)
     times = without_midnight([moment(row["time"]) for row in steps])
     scale = 1000 if all(is_date(row["time"]) for row in steps) else 1
@@ -517,23 +269,7 @@ def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row]]:
                 figures = _figures(row[name], row[low], row[high])
                 place = {"kind": kind, "time": row["time"] * scale, "when": when}
                 rows.append({**place, **figures, "size": count(row[size], "item")})
-    return rows, _volume(steps) if scale > 1 else []
-
-
-def _volume(steps: Sequence[Row]) -> list[Row]:
-    """Annotations per step and their pace; instantaneous steps, and the first moment, have none."""
-    bars = []
-    before = 0
-    for row in steps:
-        annotations, before = row["annotations"] - before, row["annotations"]
-        length = row["time"] - row["since"]
-        if length > 0 and steps[0]["time"] < row["time"]:
-            period = " to ".join(without_midnight([moment(row["since"]), moment(row["time"])]))
-            speed = f" ({number(round(annotations / length * DAY))} a day)"
-            start = max(row["since"], steps[0]["time"])
-            ends = {"start": start * 1000, "end": row["time"] * 1000, "rate": annotations / length}
-            bars.append({**ends, "period": period, "words": f"{annotations:,}{speed}"})
-    return bars
+    return rows
 
 
 def development_steps(breakdowns: Breakdowns) -> list[Row]:
@@ -553,24 +289,6 @@ def seconds(time: Any) -> float:
     if isinstance(time, date):
         return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
     return float(time)
-
-
-def plan_rows(breakdowns: Breakdowns) -> list[Row]:
-    """The interval now, and the cheapest way to each narrower one by annotating new items."""
-    plans = [row for row in known(breakdowns.plan).rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
-    half = half_interval(breakdowns.findings.spa)
-    if half is None or not plans:
-        raise DataError(f"nothing to plan with: {known(breakdowns.plan)['undefined'][0]}")
-    nothing = {"items": 0, "more_annotations": 0, "annotations_per_item": 0}
-    now: Row = {"half_width": half, "annotations": breakdowns.findings.data.annotations, **nothing}
-    return [_design(**{name: row[name] for name in now}) for row in (now, *plans)]
-
-
-def _design(half_width: float, annotations: int, items: int, more_annotations: int, annotations_per_item: int) -> Row:
-    new = f"{count(items, 'item')}, {count(annotations_per_item, 'annotation')} each" if more_annotations else "none"
-    words = f"{more_annotations:,} more" if more_annotations else "now"
-    place = {"annotations": annotations, "half_width": half_width}
-    return place | {"precision": plus_minus(half_width), "made": f"{annotations:,}", "new": new, "words": words}
 
 
 AGREEMENT = {"shown": "agreement", "interval": "interval"}
@@ -595,71 +313,130 @@ def by_n(breakdowns: Breakdowns) -> Spec:
     return along(by_n_rows(breakdowns), title, "agreement", tips, reference=spa)
 
 
-def chance(breakdowns: Breakdowns) -> Spec:
-    """Chance-corrected coefficients with observed and expected agreement."""
-    drawn = chance_rows(breakdowns)
-    if not drawn:
-        raise DataError(str(next(iter(breakdowns.findings.chance.values())).undefined))
-    tips = {"name": "coefficient", "kind": "what", "shown": "value", "interval": "interval"}
-    return corrected(drawn, tips)
-
-
-def classes(breakdowns: Breakdowns) -> Spec:
-    """Agreement of each class, least first."""
-    nominal = breakdowns.findings.metric == NOMINAL
-    title = "probability that a second annotator agrees" if nominal else "mean agreement of a second annotator"
-    drawn = line_rows(known(breakdowns.classes).rows(named=True), "class", "items", class_keys(breakdowns))
-    return _lines(breakdowns, drawn, "class", title)
-
-
 def groups(breakdowns: Breakdowns) -> Spec:
-    """Agreement of each group, and between groups of annotators."""
-    return _lines(breakdowns, group_rows(known(breakdowns.groups)), "group", "agreement")
+    """Agreement of each group, and between groups of annotators; hollow if it rests on few items."""
+    lines = [line for line in group_lines(known(breakdowns.groups)) if line.spa.value is not None]
+    names = short_names((line.name for line in lines), NAME)
+    drawn = [
+        {"name": names[line.name], **_estimate(line.spa)}
+        | {"kind": FEW if line.items < FEW_ITEMS else CHOSEN, "size": count(line.items, "item")}
+        for line in lines
+    ]
+    return _lines(breakdowns, drawn, "group", "agreement")
 
 
 def confusion(breakdowns: Breakdowns) -> Spec:
-    """Which classes are confused, as a heat map."""
+    """Pairs of classes by their share of all disagreement; a mark at the share to expect by chance."""
     _value(breakdowns)
-    drawn = confusion_rows(breakdowns)
-    first, second = ("first", "second") if "first" in drawn[0] else ("down", "across")
-    return confusion_table(drawn, {first: "first says", second: "second says", "shown": "probability"})
+    rows = [{**row, "name": f"{row['one']} – {row['two']}"} for row in confusion_rows(breakdowns)[:MOST_BARS]]
+    if not rows:
+        raise DataError("nobody disagrees")
+    x = quantity("value", "share of all disagreements", {"zero": True, "nice": True}, format="%", grid=False)
+    tips = {"first": "class", "second": "against", "shown": "of all disagreements", "chance": "by chance", "size": "on"}
+    layers = [
+        layer("bar", {"x": x, "y": category(), "tooltip": tooltip(tips)}, height={"band": 0.6}),
+        layer("tick", {"x": {**x, "field": "expected"}, "y": category()}, thickness=2, style="reference"),
+    ]
+    return layered(rows, layers, height=ROW_HEIGHT * max(2, len(rows)))
 
 
-def items(breakdowns: Breakdowns) -> Spec:
-    """How the agreement of items is distributed."""
+def matrix(breakdowns: Breakdowns) -> Spec:
+    """The same of the classes confused most, as a matrix: stronger colours for larger shares."""
     _value(breakdowns)
-    tips = {"range": "agreement", "many": "items", "share": "share"}
-    return histogram(bin_rows(breakdowns), tips)
+    everything = confusion_rows(breakdowns)
+    chosen = list(dict.fromkeys(row[side] for row in everything for side in ("one", "two")))[:MOST_CLASSES]
+    if len(chosen) < 3:  # noqa: PLR2004 (two classes form one pair)
+        raise DataError("two classes form one pair")
+    names = _class_names(in_order(breakdowns.findings.data.labels, breakdowns.findings.order))
+    shown = [name for name in names.values() if name in chosen]
+    place = {name: rank for rank, name in enumerate(shown)}
+    rows: list[Row] = []
+    for row in everything:
+        if row["one"] in place and row["two"] in place:
+            low, high = sorted((row["one"], row["two"]), key=lambda name: place[name])
+            words = row["shown"] if row["value"] >= HALF_A_PERCENT else "<1%"
+            rows.append({**row, "down": high, "across": low, "words": words})
+    places = _places(shown, ("class", "against"))
+    strength = _strength("value", [0, max(row["value"] for row in rows)], 0.0)
+    tips = tooltip({"first": "class", "second": "against", "shown": "of all disagreements", "size": "on"})
+    layers = [layer("rect", {**places, "fillOpacity": strength, "tooltip": tips}, style="confused")]
+    return _square(rows, shown, layers, places)
 
 
 def annotators(breakdowns: Breakdowns) -> Spec:
-    """Agreement of each annotator with the others, least first, and the mean of all."""
+    """Who stands out, in colour, beside the busiest, by the upper end of the interval; dashed: the mean of all."""
     people = known(breakdowns.annotators)
-    drawn = line_rows(people.rows(named=True), "annotator", "shared", annotator_keys(breakdowns))
-    return _lines(breakdowns, drawn, "annotator", "agreement with the others", reference=mean_agreement(people))
+    defined = [row for row in people.rows(named=True) if row["agreement"] is not None]
+    steps = there(breakdowns.steps) or ()
+    named_by = {name for step in steps if step.code in (ONE_LABEL, PEOPLE, COPIES) for name in step.names}
+    apart = [row for row in defined if row["stands_out"] or row["annotator"] in named_by]
+    busiest = sorted(defined, key=lambda row: (-row["annotations"], row["annotator"]))[:MOST_BUSY]
+    named = {
+        row["annotator"]: row for row in (*sorted(apart, key=lambda row: -row["annotations"])[:MOST_APART], *busiest)
+    }
+    chosen = sorted(named.values(), key=lambda row: (row["high"] is None, row["high"] or 0.0, row["annotator"]))
+    names, keys = short_names([row["annotator"] for row in chosen], NAME), annotator_keys(breakdowns)
+    out = {row["annotator"] for row in apart}
+    rows = [
+        {"name": names[row["annotator"]], **_figures(row["agreement"], row["low"], row["high"])}
+        | {"kind": APART if row["annotator"] in out else FEW if row["few"] else OTHER}
+        | {"size": count(row["shared"], "item"), "pick": keys.get(row["annotator"], "")}
+        for row in chosen
+    ]
+    return _lines(breakdowns, rows, "annotator", "agreement with the others", reference=mean_agreement(people))
 
 
 def pairs(breakdowns: Breakdowns) -> Spec:
-    """Agreement of pairs of annotators who share enough items, as a triangular table."""
+    """Agreement of the busiest annotators who share enough items, each pair once: stronger colours for more."""
     _value(breakdowns)
-    drawn = pair_rows(breakdowns)
-    if not drawn:
+    sound = [row for row in known(breakdowns.pairs).rows(named=True) if not row["few"]]
+    everybody = known(breakdowns.annotators)  # least agreement first
+    busiest = everybody.sort("annotations", "annotator", descending=[True, False])["annotator"]
+    met = {name for row in known(breakdowns.pairs).select("annotator", "other").rows() for name in row}
+    drawn = set([name for name in busiest if name in met][:MOST_PEOPLE])
+    by_pair = {frozenset((row["annotator"], row["other"])): row for row in sound}
+    drawn &= {name for pair in by_pair for name in pair}
+    chosen = [name for name in everybody["annotator"] if name in drawn]
+    names = short_names(chosen, NAME)
+    rows: list[Row] = []
+    for place, one in enumerate(chosen):
+        for other in chosen[:place]:
+            row = by_pair.get(frozenset((one, other)))
+            if row is not None:
+                figures = _figures(row["agreement"], row["low"], row["high"])
+                where = {"down": names[one], "across": names[other], "words": figure(row["agreement"], 2)}
+                rows.append({**where, **figures, "size": count(row["shared"], "item")})
+    if not rows:
         raise DataError(f"no two annotators share {FEW_ITEMS} items or more, so pairs are not shown")
-    return triangle(drawn, {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"})
+    ordered = list(dict.fromkeys(row[side] for side in ("across", "down") for row in rows))
+    places = _places(ordered, ("annotator", "other"))
+    strength = _strength("value", domain(row["value"] for row in rows))
+    strength["legend"] = {"orient": "bottom", "tickCount": 3, "title": "agreement", "symbolType": "square"}
+    tips = tooltip({"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"})
+    return _square(
+        rows, ordered, [layer("rect", {**places, "fillOpacity": strength, "tooltip": tips}, style="met")], places
+    )
 
 
 def development(breakdowns: Breakdowns) -> Spec:
-    """Agreement over time, of all items so far and of those finished last, with intervals and the pace."""
+    """Agreement over time, of all items so far and of those finished last, with intervals."""
     _value(breakdowns)
-    drawn, volume = development_rows(breakdowns)
-    return development_lines(drawn, volume, {"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"})
-
-
-def plan(breakdowns: Breakdowns) -> Spec:
-    """How precise the number becomes with more items, annotated as cheaply as possible."""
-    _value(breakdowns)
-    tips = {"precision": "precision", "new": "new items", "made": "annotations in all"}
-    return precision(plan_rows(breakdowns), tips)
+    rows = development_rows(breakdowns)
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    ends = [row[end] for row in rows for end in ("value", "low", "high")]
+    x = _times([row["time"] for row in rows])
+    kind = {"field": "kind", "type": "nominal", "sort": kinds}
+    colour = {**kind, "title": None, "scale": {"domain": kinds, "range": "category"}}
+    y = quantity("value", "agreement", {"domain": domain(ends), "zero": False, "nice": False})
+    line = {"x": x, "y": y, "color": colour}
+    band = {**line, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    tips = tooltip({"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"})
+    layers = [
+        layer("area", band, opacity=0.18),
+        layer("line", {**line, "strokeDash": {**kind, "legend": None}}, strokeWidth=2),
+        layer("point", {**line, "tooltip": tips}, filled=True, size=40, opacity=1),
+    ]
+    return layered(rows, layers)
 
 
 def _lines(breakdowns: Breakdowns, drawn: Rows, name: str, title: str, reference: float | None = None) -> Spec:
@@ -676,19 +453,27 @@ def _value(breakdowns: Breakdowns) -> float:
     return spa.value
 
 
-@dataclass(frozen=True, slots=True)
-class _Method:
-    """A chart as a method of :class:`Charts`, which computes only the breakdowns the chart needs."""
+CHARTS: Mapping[str, Callable[[Breakdowns], Spec]] = {
+    "schemes": schemes,
+    "by-n": by_n,
+    "groups": groups,
+    "confusion": confusion,
+    "matrix": matrix,
+    "annotators": annotators,
+    "pairs": pairs,
+    "development": development,
+}
+"""Every chart by the id of its figure on a page."""
 
-    draw: Callable[[Breakdowns], Spec]
-    needs: Sequence[str] = ()
 
-    def __get__(self, charts: Charts, owner: type[Charts]) -> Callable[[], Any]:
-        def drawn() -> Any:
-            return to_altair(self.draw(charts._compute(self.needs)))
+def _method(draw: Callable[[Breakdowns], Spec], *needs: str) -> Callable[[Charts], Any]:
+    """A chart as a method, which computes only the breakdowns that the chart needs."""
 
-        drawn.__doc__ = self.draw.__doc__
-        return drawn
+    def drawn(self: Charts) -> Any:
+        return to_altair(draw(self._compute(needs)))
+
+    drawn.__doc__ = draw.__doc__
+    return drawn
 
 
 class Charts:
@@ -696,7 +481,7 @@ class Charts:
 
     >>> import spagree
     >>> spagree.measure("example:sparse").charts  # doctest: +ELLIPSIS
-    <Charts: schemes(), by_n(), ... development(), plan()>
+    <Charts: schemes(), by_n(), ... pairs(), development()>
     >>> chart = spagree.measure("example:sparse").charts.schemes()
     >>> chart.to_dict()["layer"][1]["mark"]["type"]
     'rule'
@@ -706,17 +491,13 @@ class Charts:
         self._compute = compute
 
     def __repr__(self) -> str:
-        names = (name for name, found in vars(Charts).items() if isinstance(found, _Method))
-        return f"<Charts: {', '.join(f'{name}()' for name in names)}>"
+        return f"<Charts: {', '.join(f'{draw.__name__}()' for draw in CHARTS.values())}>"
 
-    schemes = _Method(schemes)
-    by_n = _Method(by_n)
-    chance = _Method(chance)
-    classes = _Method(classes, ["classes"])
-    groups = _Method(groups, ["groups"])
-    confusion = _Method(confusion, ["classes", "confusion"])
-    items = _Method(items, ["distribution"])
-    annotators = _Method(annotators, ["annotators"])
-    pairs = _Method(pairs, ["annotators", "pairs"])
-    development = _Method(development, ["development"])
-    plan = _Method(plan, ["plan"])
+    schemes = _method(schemes)
+    by_n = _method(by_n)
+    groups = _method(groups, "groups")
+    confusion = _method(confusion, "confusion")
+    matrix = _method(matrix, "confusion")
+    annotators = _method(annotators, "annotators")
+    pairs = _method(pairs, "annotators", "pairs")
+    development = _method(development, "development")

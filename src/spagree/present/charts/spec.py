@@ -120,7 +120,6 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
             "same": {"color": colours["line"], "fillOpacity": 0.7},
             "confused": {"color": colours["warn"]},
             "met": {"color": colours["accent"]},
-            "volume": {"color": colours["quiet"]},
         },
     }
 
@@ -129,7 +128,7 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
 
 ROW_HEIGHT = 26
 MOST_COUNTED = 8  # dots up to which numbers fit above them, even on a phone
-CHOSEN, OTHER, FEW = "chosen", "other", "few"
+CHOSEN, OTHER, APART, FEW = "chosen", "other", "apart", "few"
 
 
 def across(rows: Rows, title: str, tips: Tips, *, reference: float | None = None, lowest: float = 0.0) -> Spec:
@@ -154,6 +153,7 @@ def along(rows: Rows, x_title: str, title: str, tips: Tips, *, reference: float 
     ends = [row[end] for row in sound for end in ("value", "low", "high")]
     scale = {"domain": domain([*ends, reference]), "zero": False, "nice": False, "clamp": True}
     x = {**category("name", x_title, labelAngle=0, labelOverlap=True), "type": "ordinal"}
+    x["scale"] = {"domain": [row["name"] for row in rows]}  # also those without an interval, in their place
     y = quantity("value", title, scale)
     layers = [_reference(reference, y, "y")] if reference is not None else []
     layers += [whisker(y, x, "y"), _dot(tips, x=x, y=y)]
@@ -172,7 +172,7 @@ def whisker(along: Spec, across: Spec, axis: str) -> Spec:
 
 def _dot(tips: Tips, **places: Spec) -> Spec:
     """Filled, or hollow if the figure rests on few items: colour is not the only sign."""
-    scale = {"domain": [CHOSEN, OTHER, FEW], "range": "category"}
+    scale = {"domain": [CHOSEN, OTHER, APART, FEW], "range": "category"}
     colour = {"field": "kind", "type": "nominal", "scale": scale, "legend": None}
     hollow = {"condition": {"test": "datum.kind == 'few'", "value": 0.0}, "value": 1.0}
     encoding = {**places, "stroke": colour, "fill": colour, "fillOpacity": hollow, "tooltip": tooltip(tips)}

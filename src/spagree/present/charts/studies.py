@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from spagree.errors import DataError
+from spagree.estimate import Estimate
+from spagree.estimate.weights import SCHEMES
+from spagree.present.charts.save import to_altair
 from spagree.present.charts.spec import CHOSEN, OTHER, Rows, Spec, across, theme, values
+from spagree.present.sentences import ROUTES, pair_name
+from spagree.present.words import figure, limits, printable
+
+if TYPE_CHECKING:
+    from spagree.estimate.comparison import Compared
+    from spagree.estimate.models import ModelFindings
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
-SCHEME_COLOURS = {
-    "flat": "#000000",
-    "annotations": "#E69F00",
-    "annotations_m1": "#0072B2",
-    "edge": "#009E73",
-    "inv_var": "#F0E442",
-    "inv_var_class": "#CC79A7",
-}
+COLOURS = ("#000000", "#E69F00", "#0072B2", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00")
+SCHEME_COLOURS = dict(zip(SCHEMES, COLOURS, strict=False))
 WIDTH, HEIGHT, WIDER = 300, 190, 420
 MOST_SPOKEN = 500
 
@@ -126,16 +130,11 @@ def planned(rows: Rows) -> Spec:
     """Rows of a plan, with ``line``, the route in words; a route that brings every item to n has a point for that n."""
     several = len({row["half_width"] for row in rows if "half_width" in row}) > 1
     shown = [row for row in rows if row["best"]] if several and "annotations" in rows[0] else rows
-    x, y = _axes_of_a_plan(rows[0], several)
+    x, y = (MORE, HALF_WIDTH) if several else (PER_ITEM, MORE)  # the axes depend on what the plan asks for
+    if "annotations" not in rows[0]:  # not half-widths, but a budget or a requirement
+        x, y = (PER_ITEM, MORE) if "require" in rows[0] else (PER_ITEM, HALF_WIDTH)
     drawn = layered(lines(shown, x, y, ROUTE), points(shown, x, y, ROUTE, size=50))
     return {**drawn, "config": theme()}
-
-
-def _axes_of_a_plan(row: Mapping[str, Any], several: bool) -> tuple[Axis, Axis]:
-    """The axes, which depend on what the plan asks for."""
-    if "annotations" in row:  # for half-widths
-        return (MORE, HALF_WIDTH) if several else (PER_ITEM, MORE)
-    return (PER_ITEM, MORE) if "require" in row else (PER_ITEM, HALF_WIDTH)
 
 
 COMPARED_TIPS = {"name": "", "figure": "agreement", "interval": "interval"}
@@ -150,3 +149,37 @@ def compared(figures: Rows, gaps: Rows, *, margin: float | None = None) -> Spec:
     below = across(shown, "difference in agreement", GAP_TIPS, reference=reference, lowest=-1.0)
     own = {"scale": dict.fromkeys(("x", "y", "color"), "independent")}
     return {"vconcat": [above, below], "resolve": own}
+
+
+def plan_chart(rows: Rows) -> Any:
+    """The plan as a chart: annotations by half-width, or by annotations per item."""
+    defined = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]
+    if not defined:
+        raise DataError(f"nothing to draw: {rows[0]['undefined']}")
+    return planned(defined)
+
+
+def comparison_chart(comparison: Compared) -> Any:
+    """Every data set with its interval; below, the differences with theirs."""
+    sides = [chart_row(printable(side.name), side.headline.value, side.headline) for side in comparison.sides]
+    gaps = [chart_row(pair_name(pair), pair.difference.value, pair.difference) for pair in comparison.pairs]
+    return to_altair(compared(sides, gaps))
+
+
+def chart_row(name: str, value: float | None, interval: Estimate | None) -> dict[str, Any]:
+    """A figure or a difference with its interval, as the chart takes it."""
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    row = {"name": name, "value": value, "low": low, "high": high}
+    return row | {"figure": figure(value), "interval": limits(low, high)}
+
+
+def models_chart(models: Mapping[str, ModelFindings]) -> Any:
+    """People with each other and with each model; below, the differences with the margin."""
+    findings = list(models.values())
+    figures = []
+    for model in findings:
+        whose = f", items of {model.name}" if len(findings) > 1 else ""
+        for name, one in ((f"two people{whose}", model.humans), (f"{model.name} and a person", model.with_humans)):
+            figures.append(chart_row(printable(name, 30), one.value, one))
+    gaps = [chart_row(printable(model.name, 30), model.difference.value, model.difference) for model in findings]
+    return to_altair(compared(figures, gaps, margin=findings[0].margin))

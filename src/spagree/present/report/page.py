@@ -13,13 +13,169 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from spagree.errors import MissingExtraError
+from spagree import __version__
+from spagree.errors import MissingExtraError, count, there
+from spagree.estimate.actions import CLASSES, PERIOD
+from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Interval
+from spagree.present.charts.agreement import annotator_keys, class_keys, development_steps
 from spagree.present.charts.spec import PAGE, theme
-from spagree.present.report.parts import Figure, Section
-from spagree.present.report.top import Top
-from spagree.version import __version__
+from spagree.present.next_steps import NextStep, Source, next_steps
+from spagree.present.report.parts import Section, table
+from spagree.present.report.sections import Told, sections, source_name
+from spagree.present.sentences import headline, on_the_scale, whom
+from spagree.present.tables import columns
+from spagree.present.verdicts import Checked, Verdict, checked, paper_sentence, verdict
+from spagree.present.words import escape_controls, figure, interval, moment, percent, printable, quoted
+from spagree.read.annotations import Understood
+from spagree.read.timestamps import is_date
+from spagree.write import write_atomically
+
+LEVELS = {"all": "all agree on", "most": "a majority on", "none": "no majority on"}
+CHECKS = ("Precision", "Coverage", "Assumption", "Weights", "Beyond chance", "Overlap", "Annotators", "Left out")
+
+
+def write_report(html: str, path: Path, *, force: bool = False) -> Path:
+    """Write the page whole, or not at all."""
+    write_atomically(path, lambda beside: beside.write_text(html, encoding="utf-8"), force=force)
+    return path
+
+
+def page(told: Told, figures: Mapping[str, Any], *, target: float | None = None, since: str = "") -> str:
+    """The page as text; the same agreement gives the same bytes."""
+    body = Chapter(first_screen(told, target, since), sections(told))
+    return render(
+        title=source_name(told.understood),
+        about=about(told),
+        links=body.links(),
+        body=body.html(),
+        specs=body.specs(),
+        figures=figures,
+    )
+
+
+def tell(breakdowns: Breakdowns, understood: Understood | None, source: Source, target: float | None = None) -> Told:
+    """Put the verdict, the checks and the steps into words, once for the whole page."""
+    steps = next_steps(there(breakdowns.steps) or (), source.without_folders())
+    found = checked(breakdowns)
+    return Told(breakdowns, understood, source.options, verdict(breakdowns, target, found), found, steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale from 0 to 1 in percent: both intervals, the value, guessing and the target."""
+
+    value: float
+    these: tuple[float, float] | None
+    others: tuple[float, float] | None
+    guessing: float | None
+    target: float | None
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """A next step on the page; ``pick`` is the key by which its link filters the items."""
+
+    step: NextStep
+    pick: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The contents of the first screen."""
+
+    verdict: Verdict
+    value: str
+    words: str
+    scale: Scale | None
+    key: tuple[tuple[str, str, str], ...]
+    """Kind of mark, whom it is for, and the figures."""
+    levels: tuple[tuple[str, str, float], ...]
+    """Kind of bar, in words, and its share of the items in percent."""
+    steps: tuple[Do, ...]
+    checks: tuple[Checked, ...]
+    since: str
+    quote: str
+    measure: str = "agreement (SPA)"
+    of: str = " of items"
+
+
+def first_screen(told: Told, target: float | None = None, since: str = "") -> Top:
+    """Word the first screen."""
+    findings = told.breakdowns.findings
+    spa = findings.spa
+    words = escape_controls(" ".join(headline(findings)))
+    if spa.value is None:
+        return Top(told.verdict, "no number", words, None, (), (), _to_do(told), (), since, "")
+    ends = {name: ends_in_percent(spa.intervals.get(name)) for name in POPULATIONS}
+    guess = findings.chance["krippendorff_alpha"].expected
+    scale = Scale(
+        100 * spa.value,
+        ends[ITEMS],
+        ends[ANNOTATORS],
+        None if guess is None else 100 * guess,
+        None if target is None else 100 * target,
+        on_the_scale(findings),
+    )
+    key = [
+        ("wide" if name == ANNOTATORS else "range", who, interval(spa.intervals[name]).replace(" to ", "–"))
+        for name, who in whom(findings).items()
+    ]
+    key += [] if guess is None else [("guessing", "guessing", figure(guess, 2))]
+    key += [] if target is None else [("target", "target", f"{target:g}")]
+    quote = "" if told.verdict.state == "problem" else paper_sentence(told.breakdowns, told.verdict)
+    checks = tuple(check for check in told.checked if check.state != "fine" or check.title in CHECKS)
+    levels: list[tuple[str, str, float]] = []
+    found = there(told.breakdowns.levels)
+    if found is not None:
+        sizes = {"all": found.everybody, "most": found.majority, "none": found.nobody}
+        levels = [(kind, LEVELS[kind], 100 * size / sum(sizes.values())) for kind, size in sizes.items()]
+    shown = figure(spa.value), words, scale, tuple(key), tuple(levels), _to_do(told)
+    return Top(told.verdict, *shown, checks, since, quote)
+
+
+def ends_in_percent(ends: Interval | None) -> tuple[float, float] | None:
+    """Both limits on the scale, if there are any."""
+    return None if ends is None or ends.low is None or ends.high is None else (100 * ends.low, 100 * ends.high)
+
+
+def _to_do(told: Told) -> tuple[Do, ...]:
+    classes, people = class_keys(told.breakdowns), annotator_keys(told.breakdowns)
+    picked = []
+    for step in told.steps:
+        if step.code == PERIOD and DATE.fullmatch(step.names[0]):
+            picked.append(Do(step, " ".join(f"d{day}" for day in step.names)))
+            continue
+        keys = classes if step.code == CLASSES else people
+        known = [keys[name] for name in step.names if name in keys]
+        picked.append(Do(step, " ".join(known) if len(known) == len(step.names) else ""))
+    return tuple(picked)
+
+
+def about(told: Told) -> str:
+    """What was measured, in one line: annotations, items, people, classes, question, dates, tool."""
+    data, understood = told.breakdowns.findings.data, told.understood
+    size = f"{count(data.annotations, 'annotation')} of {count(data.items, 'item')}"
+    size += "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
+    parts = [size]
+    if data.labels:
+        label, most = max(data.labels.items(), key=lambda each: (each[1], each[0]))
+        share = percent(most / sum(data.labels.values()))
+        parts.append(f"{count(data.classes, 'class', 'classes')}, {share} of labels are {quoted(label)}")
+    if told.options.get("question"):
+        parts.append(f"question: {printable(str(told.options['question']), 60)}")
+    if there(told.breakdowns.development) is not None:
+        steps = development_steps(told.breakdowns)
+        ends = [each for each in (steps[0]["since"], steps[-1]["time"]) if is_date(each)]
+        parts += [" to ".join(dict.fromkeys(moment(each)[:10] for each in ends))] if ends else []
+    if understood is not None and understood.rules:
+        parts.append(f"{understood.format} export")
+    return " · ".join(parts)
+
 
 FOLDER = "spagree.present.report"
 LIBRARY = "library.js"
@@ -56,8 +212,7 @@ def section_html(section: Section, prefix: str = "") -> str:
 
 def specs(sections: Sequence[Section]) -> dict[str, Any]:
     """The charts of some sections as plain values, by name."""
-    figures = [part for section in sections for part in section.parts if isinstance(part, Figure)]
-    return {each.id: each.spec for each in figures if each.spec is not None}
+    return {figure.id: figure.spec for section in sections for figure in section.figures}
 
 
 def render(
@@ -170,3 +325,48 @@ def _whole_dates(text: str) -> str:
 def template(name: str, package: str = FOLDER, folder: str = "templates") -> Any:
     """One template, ready to render."""
     return _environment(package, folder).get_template(name)
+
+
+# Several questions on one page --------------------------------------------------------------------
+
+
+OVERVIEW = columns("question:name spa interval items:count found:words", {"spa": "SPA", "items": "items used"})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A measured question."""
+
+    name: str
+    told: Told
+    chapter: Chapter
+
+    @property
+    def about(self) -> str:
+        """What was measured."""
+        return about(self.told)
+
+
+def questions_page(
+    title: str, questions: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any]
+) -> str:
+    """One page for all questions; ``failed`` maps those without figures to the reason."""
+    rows: list[dict[str, Any]] = []
+    for each in questions:
+        findings, said = each.told.breakdowns.findings, each.told.verdict
+        ends = {"spa": findings.spa.value, "low": findings.spa.low, "high": findings.spa.high}
+        more = {"items": findings.data.pairable_items, "found": f"{said.icon} {said.sentence}"}
+        rows.append({"question": each.name, **ends, **more})
+    nothing = dict.fromkeys(("spa", "low", "high", "items"))
+    rows += [{"question": name, **nothing, "found": f"✕ Not measured: {why}"} for name, why in failed.items()]
+    overview = table("overview", "Agreement of each question", rows, OVERVIEW)
+    body = [section_html(Section("questions", "Overview", "All questions", "", [overview]))]
+    links: list[tuple[str, str]] = [("questions", "Overview")]
+    specs: dict[str, Any] = {}
+    for each in questions:
+        shown = {"question": each, "body": each.chapter.html(), "links": each.chapter.links()[1:]}
+        body.append(template("question.html.j2").render(shown))
+        links.append((f"{each.chapter.prefix}question", printable(each.name, 30)))
+        specs |= each.chapter.specs()
+    about = f"{count(len(rows), 'question')}, measured separately"
+    return render(title=title, about=about, links=links, body=body, specs=specs, figures=figures)

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 from spagree.errors import SpagreeError
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.present.charts import agreement as charts
-from spagree.present.tables import Cell, Column, cell
-from spagree.present.verdicts import Verdict
-from spagree.present.wording import sentence
+from spagree.present.charts.agreement import CHARTS
+from spagree.present.tables import Column, Shown, cell
+from spagree.present.verdicts import Checked
 
 Picks = Mapping[str, Mapping[str, str]]
 """Column → name → the key by which a click filters the items."""
 MOST_ROWS = 100
+MOST_QUOTES = 24  # marks that are listed below a text without being asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Table:
     id: str
     caption: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Shown, ...], ...]
     note: str = ""
     whole: bool = True
     template: ClassVar[str] = "table.html.j2"
@@ -39,44 +39,50 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart, how to read it and its table; or why there is no chart."""
+    """A chart, how to read it in one line, and its table unless another chart has it."""
 
     id: str
     title: str
     reading: str
-    spec: Mapping[str, Any] | None
+    spec: Mapping[str, Any]
     table: Table | None = None
-    absent: str = ""
     template: ClassVar[str] = "figure.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A next step: what to do, with which names, what it gains, and why."""
+class Fold:
+    """Parts that a reader opens."""
 
     title: str
-    gain: str
-    words: str = ""
-    names: tuple[str, ...] = ()
-    link: str = ""
+    parts: Sequence[Part]
+    id: str = ""
+    template: ClassVar[str] = "fold.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """Facts (names and values), verdicts or next steps, one line each."""
+class Facts:
+    """Names and values, a line each."""
 
-    rows: tuple[tuple[str, str], ...] | tuple[Verdict, ...] | tuple[Step, ...]
-    template: str
+    rows: tuple[tuple[str, str], ...]
+    template: ClassVar[str] = "facts.html.j2"
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Every check, a line each."""
+
+    rows: tuple[Checked, ...]
+    template: ClassVar[str] = "checks.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The sentence to copy, and the reference to cite."""
+    """The sentence to copy, unless the number should not be quoted yet, and the reference to cite."""
 
-    title: str
     words: str
     reference: str
     bibtex: str
+    is_quotable: bool
     template: ClassVar[str] = "quote.html.j2"
 
 
@@ -90,7 +96,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One label of an item: its share of the bar in percent, and who gave it."""
+    """One label of an item: its share of the bar in percent, and which dissenters gave it."""
 
     label: str
     count: int
@@ -103,10 +109,36 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text, and the lines under it: the level of an annotator, and a colour."""
+
+    text: str
+    lines: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """What was marked, with its label."""
+
+    words: str
+    label: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What an annotator marked in a text."""
+
+    annotator: str
+    quotes: tuple[Quoted, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
-    """An item with its labels; classes and annotators are filter keys, dates are days."""
+    """An item with its labels, or with its marks in layers; classes and annotators are filter keys, dates are days."""
 
     name: str
+    full: str
     share: str
     votes: tuple[Vote, ...]
     classes: tuple[str, ...]
@@ -115,6 +147,19 @@ class Card:
     link: str = ""
     first: str = ""
     last: str = ""
+    pieces: tuple[Piece, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    unlisted: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the list of its marks is opened by the reader."""
+        return sum(len(layer.quotes) for layer in self.layers) > MOST_QUOTES
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are under its text."""
+        return 1 + max((level for piece in self.pieces for level, _ in piece.lines), default=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +178,12 @@ class Cards:
         return any(card.first for card in self.rows)
 
 
-Part = Figure | Table | Listing | Quote | Cards
+Part = Figure | Table | Facts | Checks | Quote | Cards | Fold
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A question and its answer."""
+    """A finding as its heading, and what shows it."""
 
     id: str
     short: str
@@ -146,19 +191,22 @@ class Section:
     lead: str
     parts: Sequence[Part]
 
+    @property
+    def figures(self) -> list[Figure]:
+        """Its charts, also those that a reader opens."""
+        parts = [inside for part in self.parts for inside in (part.parts if isinstance(part, Fold) else (part,))]
+        return [part for part in parts if isinstance(part, Figure)]
 
-def drawn(breakdowns: Breakdowns, id: str, title: str, reading: str, table: Callable[[Breakdowns], Table]) -> Figure:
-    """The chart of that name with its table; if it cannot be drawn, it says why."""
+
+def drawn(
+    breakdowns: Breakdowns, id: str, title: str, reading: str, table: Callable[[Breakdowns], Table] | None = None
+) -> list[Figure]:
+    """The chart of that figure with its table; nothing if it cannot be drawn."""
     try:
-        chart = getattr(charts, id.replace("-", "_"))(breakdowns)
-        return Figure(id, title, reading, {**chart, "description": title}, table(breakdowns))
-    except SpagreeError as error:
-        return absent(id, title, str(error))
-
-
-def absent(id: str, title: str, reason: str, table: Table | None = None) -> Figure:
-    """A figure without a chart, and why."""
-    return Figure(id, title, "", None, table, sentence(reason))
+        spec = {**CHARTS[id](breakdowns), "description": title}
+        return [Figure(id, title, reading, spec, None if table is None else table(breakdowns))]
+    except SpagreeError:
+        return []
 
 
 def table(

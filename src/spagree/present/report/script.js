@@ -141,7 +141,7 @@
   };
 
   // Items -------------------------------------------------------------------------------------
-  const has = (card, name, wanted) => !wanted || card.dataset[name].split(" ").includes(wanted);
+  const has = (card, name, wanted) => !wanted || wanted.split(" ").some((each) => card.dataset[name].split(" ").includes(each));
   const fits = (card, wanted) =>
     has(card, "classes", wanted.class) &&
     has(card, "classes", wanted.other) &&
@@ -159,20 +159,25 @@
     const list = box.querySelector(".cards");
     const more = box.querySelector(".all-cards");
     list.classList.toggle("all", filtered || list.dataset.all === "");
-    more.hidden = list.classList.contains("all") || cards.length <= 12;
+    more.hidden = list.classList.contains("all") || cards.length <= 6;
     form.querySelector("output").textContent = filtered ? `${seen} of ${cards.length} items` : "";
   };
-  // A key is a class, two classes ("3 5") or an annotator ("a7"): page keys, not names.
+  // Keys are a class, two classes ("3 5"), annotators ("a7 a9") or days ("d2024-03-01 d2024-03-07").
   const choose = (from, keys, name) => {
     const near = from.closest("[data-question]") ?? document;
     const form = near.querySelector(".filters");
     if (!form) return;
     form.reset();
     const [first, second] = keys.split(" ");
-    if (first.startsWith("a")) {
+    if (first.startsWith("d")) {
+      if (!form.elements.from) return;
+      form.elements.from.value = first.slice(1);
+      form.elements.to.value = second.slice(1);
+    } else if (first.startsWith("a")) {
       const people = form.elements.annotator; // those of the items here
-      if (![...people.options].some((each) => each.value === first)) people.add(new Option(name, first));
-      people.value = first;
+      if (!people) return;
+      if (![...people.options].some((each) => each.value === keys)) people.add(new Option(name, keys));
+      people.value = keys;
     } else {
       form.elements.class.value = first;
       form.elements.other.value = second === first ? "" : (second ?? "");
@@ -195,7 +200,17 @@
       filter(box.querySelector(".filters"));
     },
   };
+  // A link opens what it leads to, and filters the items where it names some.
+  const reveal = () => {
+    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let each = place?.matches?.("details") ? place : place?.closest?.("details"); each; each = each.parentElement.closest("details")) each.open = true;
+    place?.scrollIntoView({ block: "start" });
+  };
+  addEventListener("hashchange", reveal);
+  addEventListener("toggle", () => drawAll(), true);
   addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-pick]");
+    if (link) setTimeout(() => choose(link, link.dataset.pick, link.dataset.names));
     const button = event.target.closest("button");
     const act = button && Object.keys(DO).find((name) => button.classList.contains(name));
     if (act) DO[act](button);
@@ -292,6 +307,7 @@
 
   drawAll();
   prepare();
+  reveal();
   window.spagree = { redraw };
   document.documentElement.setAttribute("data-ready", "");
 })();

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from rich.cells import cell_len
 
+import planted
 import spagree
-from spagree.present.fitted import Fitted, Heading, bare
-from spagree.present.tables import rendered, table
-from spagree.present.terminal import summary
+from spagree.present.tables import columns
+from spagree.present.terminal import Listed, rendered, summary, table
+from test_shared_data import FOLDER
 
+REAL = {"mbic_label": {}, "rte": {}, "convabuse": {}, "popquorn_offensiveness": {}, "hitspam_mturk": {}}
+REAL |= {"web": {"metric": "ordinal"}, "varierr_nli": {"duplicates": "first"}}
 ROW = {"annotator": "ann", "shared": 12_345, "agreement": 0.5, "low": 0.25, "high": 0.75, "change": -0.125}
 ROW |= {"spa_without": 0.625, "against_others": 0.0625, "stands_out": True, "commonest": "yes", "commonest_share": 0.5}
 KEYS = ("agreement", "interval", "shared", "against_others", "stands_out", "spa_without", "change", "annotator")
@@ -36,20 +41,32 @@ def test_the_least_important_column_goes_first_and_what_stands_out_stays() -> No
 
 
 def test_a_table_without_spare_columns_is_stacked() -> None:
-    shown = bare("", "SPA", "interval")
-    shown.add_row("a name", "0.500", "0.250 to 0.750")
+    named = columns("name:name spa ends:text", {"name": "", "spa": "SPA", "ends": "interval"})
+    shown = Listed(named, [("a name", "0.500", "0.250 to 0.750")])
     assert len(rendered(shown, 40).splitlines()) == 2
     narrow = rendered(shown, 24).splitlines()
     assert [line[10:] for line in narrow] == ["a name", "0.500", "0.250 to 0.750"]
 
 
 def test_user_text_is_no_markup() -> None:
-    shown = Fitted(Heading("class", is_right=False))
-    shown.add_row("[bold]x[/bold]")
-    assert "[bold]x[/bold]" in rendered(shown)
+    assert "[bold]x[/bold]" in rendered(Listed(columns("class:name"), [("[bold]x[/bold]",)]))
 
 
 def test_the_names_of_a_narrow_summary_are_whole() -> None:
     found = spagree.measure("example:sparse")
-    shown = rendered(summary(found.measurement.summary(found.findings), found.understood), 40).split()
+    shown = rendered(summary(found.summed_up(), found.understood, found.source), 40).split()
     assert {*found.schemes, *found.chance, "annotations", "agreement", "interval"} <= set(shown)
+
+
+@pytest.mark.parametrize("name", [*planted.PLANTED, *REAL])
+def test_a_summary_has_sixteen_lines_at_most_and_no_figure_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name in REAL and not FOLDER.exists():
+        pytest.skip("the real data sets are not here")
+    if name in REAL:
+        monkeypatch.chdir(FOLDER)  # a long path takes lines
+    source = f"{name}.csv.gz" if name in REAL else planted.PLANTED[name](1)
+    found = spagree.measure(source, **REAL.get(name, {}))
+    shown = rendered(summary(found.summed_up(), found.understood, found.source, verbose=False), 80)
+    assert len(shown.splitlines()) <= 16
+    figures = re.findall(r"\d\.\d{3}|±[\d.]+\d|\d+ annotators\b|\d,\d{3}", shown)
+    assert len(figures) == len(set(figures))

@@ -10,12 +10,30 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
+from datetime import UTC, datetime
 from math import floor, log10
+from typing import NamedTuple
 
 from spagree.counts.policies import AFTER_FIRST, LEFT_OUT
 from spagree.estimate import Estimate
 from spagree.estimate.uncertainty import Interval
+from spagree.read.timestamps import is_date
+
+
+class State(NamedTuple):
+    """How the state of a check is shown: a word, a sign readable without colour, and a colour."""
+
+    word: str
+    sign: str
+    colour: str
+
+
+STATES = {
+    "fine": State("fine", "✓", "green"),
+    "look": State("warning", "!", "yellow"),
+    "problem": State("problem", "✕", "bold red"),
+    "cannot_tell": State("warning", "!", "yellow"),
+}
 
 MOST_DIGITS = 6
 NOISE = 1e-12  # a 0 up to rounding error
@@ -146,10 +164,6 @@ def moment(seconds: float) -> str:
     >>> moment(1709301900.0), moment(17.0)
     ('2024-03-01 14:05', '17')
     """
-    from datetime import UTC, datetime
-
-    from spagree.timestamps import is_date
-
     if not is_date(seconds):
         return number(seconds)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
@@ -244,24 +258,6 @@ def short_names(
     return shortened
 
 
-def telling_ends(names: Iterable[str], width: int) -> dict[str, str]:
-    """Long names that look alike when cut, from the word at which they differ; sets of options are left alone.
-
-    >>> telling_ends(["strongly agree", "strongly disagree", "none"], width=10)
-    {'strongly agree': '…agree', 'strongly disagree': '…disagree'}
-    """
-    alike: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        if len(name) > width and "|" not in name and not name.startswith("["):
-            alike.setdefault(name[: width - 1], []).append(name)
-    short: dict[str, str] = {}
-    for group in (same for same in alike.values() if len(same) > 1):
-        shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*group, strict=False))
-        start = "".join(letters[0] for letters in shared).rfind(" ") + 1
-        short |= {name: f"…{name[start:]}" if start else name for name in group}
-    return short
-
-
 def label_list(labels: Mapping[str, int], most: int = 6) -> str:
     """The commonest labels with their counts.
 
@@ -282,6 +278,23 @@ def left_out(reason: str) -> str:
     return LEFT_OUT.get(reason, f"after the first {reason.removeprefix(AFTER_FIRST)} of their item")
 
 
+FIGURES = {
+    "spa": "SPA",
+    "krippendorff_alpha": "alpha",
+    "exact": "whole spans",
+    "characters": "characters",
+    "exact_any_label": "whole spans, any label",
+    "characters_any_label": "characters, any label",
+    "characters_beyond_chance": "characters beyond chance",
+    "same": "the same mark",
+    "other_label": "another label",
+    "other_boundaries": "other boundaries",
+    "both": "both",
+    "nothing": "nothing",
+}
+"""What is compared; also what a mark meets at another annotator."""
+
+
 def sentence(words: str) -> str:
     """A message as a sentence.
 
@@ -289,3 +302,21 @@ def sentence(words: str) -> str:
     'No time column.'
     """
     return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
+
+
+LONGEST_NAME = 60  # characters
+
+
+def chips(label: str) -> tuple[str, ...]:
+    """The options of a label that is a list of them; empty for other labels.
+
+    >>> chips('["red", "blue"]'), chips("[]"), chips("red"), chips("[sic]")
+    (('blue', 'red'), ('none',), (), ())
+    """
+    if not (label.startswith("[") and label.endswith("]")):
+        return ()
+    try:
+        options = json.loads(label)
+    except ValueError:
+        return ()
+    return tuple(printable(option, LONGEST_NAME) for option in sorted(map(str, options))) or ("none",)

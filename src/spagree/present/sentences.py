@@ -1,0 +1,686 @@
+"""Figures → sentences: of an agreement, of comparisons, models and groups, of plans and assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spagree import __version__
+from spagree.counts.policies import AFTER_FIRST
+from spagree.errors import Absent, count
+from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
+from spagree.estimate.actions import COPIES, Step
+from spagree.estimate.annotators import OTHERS_ALIKE
+from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.similarity import SCALES, SET_METRICS
+from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS, POPULATIONS, WILSON
+from spagree.estimate.watch import change_of
+from spagree.present.words import (
+    change,
+    figure,
+    interval,
+    limits,
+    p_value,
+    percent,
+    printable,
+    quoted,
+    span,
+)
+
+if TYPE_CHECKING:
+    from spagree.assignment.design import Assignment
+    from spagree.assignment.returned import Returned
+    from spagree.estimate.comparison import Compared, Groups, Pair, Side
+    from spagree.estimate.models import ModelFindings
+    from spagree.estimate.plan import Pace
+
+Rows = Sequence[Mapping[str, Any]]
+MOST_WEIGHTS = 8
+PAIR = 2
+WIDE_GAP = 0.25  # gap between agreement and kappa from which readers ask why
+PARTLY = {
+    **dict.fromkeys(SCALES, "labels that are close count as partly agreeing"),
+    **dict.fromkeys(SET_METRICS, "labels that share some options count as partly agreeing"),
+}
+UNEQUAL = "labels that differ may count as partly agreeing"
+REFERENCE = "Nørregaard, J. and Derczynski, L. (2022). Sparse Probability of Agreement. arXiv:2208.06161."
+
+
+def in_words(findings: Findings) -> str:
+    """The meaning of the number in one sentence for a manager."""
+    spa = findings.spa
+    if spa.value is None:
+        return f"Agreement is undefined: {spa.undefined}."
+    pair = findings.data.annotators == PAIR
+    who = "these two annotators" if pair else "two random annotators"
+    if findings.teams > 1:  # nobody knows how people of different teams agree
+        who = "two random annotators of one team"
+    if findings.metric == NOMINAL:
+        meaning = f"{who.capitalize()} agree on a random item {percent(spa.value)} of the time"
+    else:
+        partly = f"{PARTLY.get(findings.metric, UNEQUAL)} (metric: {findings.metric})"
+        meaning = f"On average {who} agree {percent(spa.value)} on a random item; {partly}"
+    missing = f"; no interval, because {spa.undefined}" if spa.low is None else ""
+    return f"{meaning}{missing}.{by_chance(findings)}"
+
+
+def whom(findings: Findings) -> dict[str, str]:
+    """Whom the intervals are for, in words, the leading one first; only those that exist."""
+    spa = findings.spa
+    names = {ITEMS: "these two annotators" if findings.data.annotators == PAIR else "these annotators"}
+    names[ANNOTATORS] = "other annotators"
+    order = sorted(POPULATIONS, key=lambda name: name != spa.interval_for)
+    return {name: names[name] for name in order if name in spa.intervals and spa.intervals[name].low is not None}
+
+
+def both_intervals(findings: Findings) -> str:
+    """Every interval with whom it is for, the leading one first; empty without any."""
+    return ", ".join(f"{interval(findings.spa.intervals[name])} for {words}" for name, words in whom(findings).items())
+
+
+def headline(findings: Findings) -> list[str]:
+    """The sentences below the number: its meaning, and why it is not for other annotators."""
+    items, others = (findings.spa.intervals.get(name) for name in POPULATIONS)
+    if items is None or items.low is None or others is None or others.undefined is None:
+        return [in_words(findings)]
+    return [in_words(findings), f"Other annotators: not known, because {others.undefined}."]
+
+
+def is_below_chance(kappa: Corrected) -> bool:
+    """Whether people agree less than blind guessing would, by more than the interval allows."""
+    return kappa.high is not None and kappa.high < 0
+
+
+def interval_name(estimate: Estimate) -> str:
+    """The kind of interval; only a bootstrap is named, Wilson's is the default."""
+    return f"{estimate.level:.0%} {'' if estimate.method == WILSON else 'bootstrap '}interval"
+
+
+def on_the_scale(findings: Findings) -> str:
+    """A description of the number on its scale, for screen readers."""
+    chance = findings.chance["krippendorff_alpha"].expected
+    blindly = "" if chance is None else f", by chance {figure(chance)}"
+    return f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{blindly}"
+
+
+def by_chance(findings: Findings) -> str:
+    """Agreement expected from blind guessing, as a short sentence; empty if unknown."""
+    expected = findings.chance["krippendorff_alpha"].expected
+    return "" if expected is None else f" Guessing: {percent(expected)}."
+
+
+WAYS = {
+    0.125: "hardly any of the way",
+    0.29: "a quarter of the way",
+    0.4: "a third of the way",
+    0.58: "half of the way",
+    0.71: "two thirds of the way",
+    0.875: "three quarters of the way",
+}
+
+
+def way_in_words(findings: Findings) -> str:
+    """How far agreement got from blind guessing to full agreement; no words that grade it."""
+    kappa = findings.chance["krippendorff_alpha"]
+    if findings.spa.value == 1:
+        return "everybody agrees"
+    if kappa.value is None:
+        return "no check found anything"
+    way = next((words for end, words in WAYS.items() if kappa.value < end), "nearly all of the way")
+    return f"{way} from guessing to full agreement"
+
+
+def chance_gap(findings: Findings) -> str:
+    """Why kappa is so much lower than agreement; empty if it is not."""
+    kappa, spa = findings.chance["krippendorff_alpha"], findings.spa
+    if kappa.value is None or kappa.expected is None or spa.value is None or spa.value - kappa.value <= WIDE_GAP:
+        return ""
+    blindly = "annotators who pick labels blindly, each as often as it was used here"
+    return (
+        f"Why kappa is lower: {blindly}, would already agree {percent(kappa.expected)} of the time; "
+        "kappa counts only agreement beyond that."
+    )
+
+
+def for_paper(breakdowns: Breakdowns, caution: str = "") -> str:
+    """The sentence for a paper: figure, intervals, method, data, software; ``caution`` says why not to quote it yet."""
+    findings = breakdowns.findings
+    spa = findings.spa
+    if spa.value is None:
+        return ""
+    metric = "" if findings.metric == NOMINAL else f" with the {findings.metric} metric"
+    both = both_intervals(findings)
+    figures = [
+        f"Sparse Probability of Agreement{metric}, {_weights(findings)}",
+        f"{interval_name(spa)} {both}" if both else "",
+        _chance_words(findings),
+        f"spagree {__version__}",
+    ]
+    return (
+        f"Inter-annotator agreement was {figure(spa.value)} ({'; '.join(filter(None, figures))}), "
+        f"{_basis(breakdowns)}.{f' {caution}' if caution else ''}"
+    )
+
+
+def _chance_words(findings: Findings) -> str:
+    """Chance agreement and kappa; empty if the metric is nominal and agreement is clearly above chance."""
+    kappa = findings.chance["krippendorff_alpha"]
+    if kappa.value is None or kappa.expected is None:
+        return ""
+    near = any(warning.code == "near_chance" for warning in findings.warnings)
+    if findings.metric == NOMINAL and not near:
+        return ""
+    return f"chance agreement {figure(kappa.expected)}, Krippendorff's alpha {figure(kappa.value)}"
+
+
+def _weights(findings: Findings) -> str:
+    scheme = findings.spa.weights
+    if scheme != CUSTOM:
+        return f"{scheme} weights"
+    by_n = findings.weights[CUSTOM].by_n
+    listed = ", ".join(f"{n}: {float(weight):g}" for n, weight in list(by_n.items())[:MOST_WEIGHTS])
+    return f"own weights by number of annotations {listed}" + (", …" if len(by_n) > MOST_WEIGHTS else "")
+
+
+def _basis(breakdowns: Breakdowns) -> str:
+    """The items that count, and only their annotations."""
+    data = breakdowns.findings.data
+    people = _people(breakdowns)
+    by_people = f" by {count(people, 'annotator')}" if people else ""
+    first = next((why.removeprefix(AFTER_FIRST) for why in data.left_out if why.startswith(AFTER_FIRST)), None)
+    only = f", only the first {first} of each item" if first else ""
+    size = "only item" if data.pairable_items == 1 else f"{data.pairable_items:,} items"
+    items = f"the {size} with at least two annotations"
+    groups = ""
+    if data.clusters is not None and data.cluster is not None:
+        groups = f", standard error over {count(data.clusters, 'cluster')} ({printable(data.cluster)})"
+    return f"computed on {items} ({count(data.pairable_annotations, 'annotation')}{by_people}{only}){groups}"
+
+
+def _people(breakdowns: Breakdowns) -> int | None:
+    """Annotators of items with two or more annotations; None if unknown."""
+    data, overlap = breakdowns.findings.data, breakdowns.overlap
+    if not isinstance(overlap, Absent):
+        return overlap.annotators - len(overlap.alone)
+    return data.annotators if data.pairable_annotations == data.annotations else None
+
+
+# What changed -------------------------------------------------------------------------------------
+
+
+SAME = {"weights": "other weights", "interval_for": "another kind of interval"}
+
+
+def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
+    """What changed, and whether chance could explain it.
+
+    >>> spa = {"value": 0.5, "stderr": 0.01, "level": 0.95, "weights": "flat"}
+    >>> counts = {"annotations": 10, "items": 5, "annotators": 2}
+    >>> now = {"spa": {**spa, "value": 0.6}, "data": {**counts, "items": 7}, "metric": "nominal"}
+    >>> print(what_changed({"spa": spa, "data": counts, "metric": "nominal"}, now))
+    0.500 → 0.600 (+0.100, interval +0.072 to +0.128): more than chance would explain. 2 more items.
+    """
+    if "spa" not in earlier:
+        return "The earlier file holds several questions; compare it with a report of all of them."
+    unlike = [words for name, words in SAME.items() if earlier["spa"].get(name) != later["spa"].get(name)]
+    unlike += ["another metric"] if earlier.get("metric") != later.get("metric") else []
+    if unlike:
+        return f"The earlier number cannot be compared: it was measured with {' and '.join(unlike)}."
+    gap = change_of(earlier["spa"], later["spa"])
+    counts = _counts(earlier["data"], later["data"])
+    if gap is None:
+        return f"One of the two numbers has no interval, so they are not compared. {counts}"
+    clear = "more than chance would explain" if gap.is_clear else "no more than chance would explain"
+    ends = f"{change(gap.low)} to {change(gap.high)}"
+    words = f"{figure(gap.before)} → {figure(gap.after)} ({change(gap.value)}, interval {ends}): {clear}."
+    return f"{words} {counts}"
+
+
+def _counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
+    """How much was added or taken away."""
+    changes = []
+    for noun in ("annotation", "item", "annotator"):
+        before, after = earlier.get(f"{noun}s"), later.get(f"{noun}s")
+        if before is not None and after is not None and after != before:
+            changes.append(count(abs(after - before), f"{'more' if after > before else 'fewer'} {noun}"))
+    return f"{', '.join(changes)}." if changes else "There are as many annotations, items and annotators as before."
+
+
+# Comparisons --------------------------------------------------------------------------------------
+
+
+UNKNOWN_ITEMS = (
+    "A tally does not say which items it holds, so its items were treated as different items. "
+    "If both share items, compare the annotations themselves; the interval is then usually narrower."
+)
+
+
+def pair_sentence(pair: Pair, shown: Callable[[str], str] = printable) -> str:
+    """The result of a comparison in one sentence."""
+    a, b, gap = shown(pair.a.name), shown(pair.b.name), pair.difference
+    if gap.value is None or gap.low is None:
+        return f"{b} and {a} cannot be compared: {gap.undefined}."
+    whose = " for these annotators" if gap.interval_for == ITEMS else ""
+    verdict, figures = pair.verdict, f"{change(gap.value)}, {span(gap)}{whose}, {p_value(pair.p_holm or 0.0)}"
+    if verdict == "the_same":
+        return f"{b} and {a} are the same: nothing differs between them."
+    if verdict == "cannot_tell":
+        return f"There is not enough data to tell whether {b} agrees more than {a}: {figures}."
+    if verdict == "label_mix":
+        more, alpha = ("more" if gap.value > 0 else "less"), pair.kappa_difference
+        beyond = "undefined" if alpha is None or alpha.value is None else f"{change(alpha.value)}, {span(alpha)}"
+        return (
+            f"{b} shows {more} agreement than {a} ({figures}), but its labels are used in other shares, and nothing "
+            f"shows that people agree {'better' if gap.value > 0 else 'worse'}: {_shifted(pair)}alpha {beyond}."
+        )
+    return f"{b} agrees {'more' if verdict == 'agrees_more' else 'less'} than {a}: {figures}."
+
+
+def _shifted(pair: Pair) -> str:
+    """The label whose share changed most, in words; empty if the labels are not known."""
+    shares = [_shares(side) for side in (pair.a, pair.b)]
+    labels = {label: shares[1].get(label, 0.0) - shares[0].get(label, 0.0) for label in (*shares[0], *shares[1])}
+    if not labels:
+        return ""
+    label = max(labels, key=lambda each: (abs(labels[each]), each))
+    before, after = (percent(each.get(label, 0.0)) for each in shares)
+    return f"{quoted(label)} went from {before} to {after} of the labels, "
+
+
+def _shares(side: Side) -> dict[str, float]:
+    labels = {} if side.tally is None else side.tally.pairable_labels
+    return {label: size / sum(labels.values()) for label, size in labels.items()}
+
+
+def beside(pair: Pair) -> str:
+    """The interval that does not lead, or why there is none for other annotators; empty if there is nothing to say."""
+    items, others = (pair.difference.intervals.get(name) for name in POPULATIONS)
+    if items is None or items.low is None or pair.verdict == "the_same":
+        return ""
+    if others is None or others.low is None:
+        why = "" if others is None else f": {others.undefined}"
+        if pair.shared_annotators:
+            return f"Other annotators: not known{why}."
+        return f"Different people may explain a difference; whether they do is not known{why}."
+    if pair.difference.interval_for == ITEMS:
+        return f"Other annotators like these: {span(others)}."
+    return f"These annotators, on new items: {span(items)}."
+
+
+def comparison_notes(compared: Compared) -> Iterable[str]:
+    """What the figures of a comparison rest on, a sentence each."""
+    pair = compared.pairs[0]
+    yield f"Intervals: {pair.difference.level:.0%}, on new items. Difference: second minus first."
+    if len(compared.pairs) > 1:
+        yield f"p: adjusted for all {len(compared.pairs)} differences (Holm)."
+    if compared.groups:
+        yield f"p within groups: adjusted for all {len(compared.groups) * len(compared.pairs)} differences (Holm)."
+    if any(pair.shared_items is None for pair in compared.pairs):
+        yield UNKNOWN_ITEMS
+    for pair in compared.pairs:
+        shared = [
+            count(number, what)
+            for number, what in ((pair.shared_items, "item"), (pair.shared_annotators, "annotator"))
+            if number
+        ]
+        if shared:
+            yield f"{pair_name(pair)}: {' and '.join(shared)} in common, compared one by one."
+    for name, having in compared.not_compared.items():
+        have = f"{' and '.join(map(printable, having))} {'has' if len(having) == 1 else 'have'}"
+        yield f"Not compared: {printable(name) or '(no value)'}, which only {have}."
+
+
+def pair_name(pair: Pair) -> str:
+    """The difference by the names of its sides."""
+    return f"{printable(pair.b.name)} − {printable(pair.a.name)}"
+
+
+# Models -------------------------------------------------------------------------------------------
+
+
+ITEMS_LEFT_OUT = {
+    "no_model_label": "without a label of the model",
+    "fewer_than_two_people": "with fewer than two people",
+    "no_people": "that only the model labelled",
+}
+MODEL_VERDICTS = {
+    "better": "{name} agrees with people more than another person does",
+    "as_good": "{name} agrees with people as well as a person does, within {margin:g}",
+    "slightly_worse": "{name} agrees with people less than a person does, though perhaps by no more than {margin:g}",
+    "worse": "{name} agrees with people less than a person does, by more than {margin:g}",
+    "cannot_tell": "There is not enough data to tell whether {name} agrees with people as well as a person",
+}
+
+
+def model_sentence(model: ModelFindings) -> str:
+    """The result of the comparison in one sentence."""
+    name, gap = printable(model.name), model.difference
+    if gap.low is None:
+        return f"{name} cannot be compared with people: {gap.undefined}."
+    verdict = MODEL_VERDICTS[model.verdict].format(name=name, margin=model.margin)
+    return f"{verdict}: {change(gap.value)}, {span(gap)}."
+
+
+def model_details(model: ModelFindings) -> Iterable[str]:
+    """The data behind the figures."""
+    if model.items:
+        people = "people unknown" if model.humans_count is None else count(model.humans_count, "person", "people")
+        level, covers = model.difference.level, COVERS[model.difference.interval_for]
+        yield f"{printable(model.name)}: {count(model.items, 'item')}, {people}; {level:.0%} interval for {covers}."
+    for reason, items in model.left_out.items():
+        yield f"Left out: {count(items, 'item')} {ITEMS_LEFT_OUT[reason]}."
+    runs = model.self_agreement
+    if runs is not None:
+        interval = "" if runs.low is None else f" ({limits(runs.low, runs.high)})"
+        yield f"{model.runs} runs of the model agree with each other {figure(runs.value)}{interval}."
+
+
+# Groups and annotators ----------------------------------------------------------------------------
+
+
+NO_VALUE = "(no value)"
+MOST_DIFFERENCES = 10
+
+
+class GroupLine(NamedTuple):
+    """A group, or one group of annotators with another: agreement, the number of items behind it, and kappa."""
+
+    name: str
+    spa: Estimate
+    items: int
+    kappa: Corrected | None
+
+
+def shown_name(name: str) -> str:
+    """A group's name; the group without a value has one too."""
+    return printable(name) if name else NO_VALUE
+
+
+def group_lines(groups: Groups) -> list[GroupLine]:
+    """Each group alone, then each pair of groups of annotators."""
+    within = "within " if groups.between else ""
+    lines = []
+    for name, part in groups.findings.items():
+        of_labels = isinstance(part, Findings)
+        headline, alpha = (part.spa, part.chance["krippendorff_alpha"]) if of_labels else (part.exact, None)
+        lines.append(GroupLine(f"{within}{shown_name(name)}", headline, part.data.pairable_items, alpha))
+    return lines + [
+        GroupLine(f"{shown_name(pair.a)} with {shown_name(pair.b)}", pair.agreement, pair.items, None)
+        for pair in groups.between
+    ]
+
+
+def differences_in_words(
+    groups: Groups, most: int = MOST_DIFFERENCES, rest: str = "(--json lists all)"
+) -> Iterator[str]:
+    """Which groups differ, corrected for all comparisons; one sentence covers the undecided.
+
+    ``rest`` says where to find those beyond ``most``.
+    """
+    differ = [pair for pair in groups.differences if pair.verdict not in ("cannot_tell", "the_same")]
+    for pair in differ[:most]:
+        yield pair_sentence(pair, shown_name)
+    if len(differ) > most:
+        yield f"… and {len(differ) - most:,} more differences {rest}"
+    if len(groups.differences) == 1 and not differ and groups.differences[0].difference.low is not None:
+        yield pair_sentence(groups.differences[0], shown_name)
+        return
+    undecided = count(len(groups.differences) - len(differ), "pair")
+    if len(differ) < len(groups.differences):
+        others = "other groups" if differ else "groups"
+        yield f"There is not enough data to tell whether the {others} differ ({undecided}, Holm over all)."
+
+
+MOST_DOUBTFUL = 5  # names in a sentence
+
+
+def doubtful(rows: Iterable[Mapping[str, Any]]) -> str:
+    """With whom the others agree less, though not certainly because of them; empty if there is nobody.
+
+    >>> doubtful([{"annotator": "ann", "stands_out_undefined": "two of the others agree unusually often"}])
+    'The others agree less with ann than with each other, perhaps only because two of them agree unusually often.'
+    """
+    names = [printable(row["annotator"]) for row in rows if row["stands_out_undefined"] == OTHERS_ALIKE]
+    listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
+    if not names:
+        return ""
+    return (
+        f"The others agree less with {listed} than with each other, perhaps only because two of them agree unusually "
+        "often."
+    )
+
+
+def found_items(rows: Rows) -> str:
+    """What a list of the most disputed items says."""
+    if not rows:
+        return "Everybody agrees on every item with two annotations."
+    share, most = percent(round(sum(row["share"] for row in rows), 9)), quoted(str(rows[0]["item"]))
+    if len(rows) == 1:
+        return f"The item {most} holds {share} of all disagreements."
+    return f"These {len(rows):,} items hold {share} of all disagreements; {most} holds most."
+
+
+def found_classes(rows: Rows) -> str:
+    """What a list of pairs of classes says."""
+    if not rows:
+        return "Nobody disagrees about any class."
+    one, other, items = quoted(rows[0]["class"]), quoted(rows[0]["other"]), count(rows[0]["items"], "item")
+    return f"{one} against {other}: {percent(rows[0]['share'])} of all disagreements, on {items}."
+
+
+def found_annotators(rows: Rows) -> str:
+    """Who stands out in a list of annotators, or gives one label to everything."""
+    said = []
+    for column, one, many in (
+        ("stands_out", "stands out: the others agree less with them than with each other", "stand out"),
+        ("one_label", "gives the same label to every item", "give the same label to every item"),
+    ):
+        names = [printable(row["annotator"], 24) for row in rows if row[column]]
+        listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
+        said += [f"{listed} {one if len(names) == 1 else many}."] if names else []
+    return " ".join([*said, doubtful(rows)]).strip() or "Nobody stands out."
+
+
+def found_pairs(rows: Rows, steps: Sequence[Step] = ()) -> str:
+    """Which pairs of annotators may have worked together, and which agrees least."""
+    said = []
+    for step in steps:
+        if step.code == COPIES:
+            one, other = (printable(name, 24) for name in step.names)
+            same, items, around = (step.figures[name] for name in ("agreement", "items", "around"))
+            shared = count(int(items), "shared item")
+            said.append(
+                f"{one} and {other} give the same label on {percent(same)} of {shared}, where any two annotators agree "
+                f"{percent(around)} of the time."
+            )
+    row = rows[0]
+    one, other = printable(row["annotator"], 24), printable(row["other"], 24)
+    least = f"{one} and {other} agree least: {figure(row['agreement'])} on {count(row['shared'], 'shared item')}."
+    return " ".join([*said, least])
+
+
+def found_development(rows: Rows) -> str:
+    """How agreement changed from the first step with a number to the last."""
+    known = [row for row in rows if row["spa"] is not None]
+    if not known:
+        return "No item has two annotations yet."
+    first, last = known[0], known[-1]
+    now = "" if last["recent"] is None else f"; {figure(last['recent'])} on the items finished last"
+    ends = f"{figure(first['spa'])} after {first['annotations']:,} annotations"
+    return f"Agreement was {ends} and is {figure(last['spa'])} after {last['annotations']:,}{now}."
+
+
+# Plans --------------------------------------------------------------------------------------------
+
+
+ROUTES = {"fresh": "a fresh data set", "new_items": "new items", "same_items": "the same items"}
+MOST_PLANS = 25
+MOSTLY = 0.5  # the share of a variance that decides what narrows an interval
+LITTLE_KNOWN = (
+    "The pilot says little about that many annotations per item; typical values from real data sets fill the gap"
+)
+NOTHING_KNOWN = "Without a pilot, how much items differ is assumed from real data sets"
+
+
+def plan_lines(rows: Rows, pace: Pace | None) -> str:
+    """The best plan in words, a line for each half-width, budget or requirement; the first if a table has them."""
+    said = best = [row for row in rows if row.get("best")]
+    if is_best_only(rows):
+        first = [row for row in listed_plans(rows) if half_width(row) == half_width(listed_plans(rows)[0])]
+        cheapest = min(first, key=lambda row: row["more_annotations"])
+        said = [cheapest, *(row for row in best if not row["more_annotations"])]
+    lines = [*dict.fromkeys(map(_plan_sentence, said))]
+    lines += _impossible(rows)
+    if pace is not None:
+        lines.append(f"Present pace: {count(round(pace.per_day), 'annotation')} a day.")
+    if any(row.get("assumed") for row in best):
+        has_pilot = any(row["route"] != "fresh" for row in rows)
+        lines.append(f"{LITTLE_KNOWN if has_pilot else NOTHING_KNOWN}, so the plan is rough.")
+    return "\n".join(lines)
+
+
+def people_line(spa: Estimate) -> str:
+    """What narrows the interval for other annotators, which no plan is about; nothing where there is none."""
+    items, others = spa.intervals.get(ITEMS), spa.intervals.get(ANNOTATORS)
+    if items is None or others is None or others.low is None or not (items.stderr and others.stderr):
+        return ""
+    between = 1 - (items.stderr / others.stderr) ** 2  # the share of its variance that more items leave as it is
+    is_people = between >= MOSTLY
+    how = "narrows with more people, not with more items" if is_people else "also narrows with more items"
+    return (
+        f"These widths are for these annotators. The interval for other annotators, {interval(others)}, {how}: "
+        f"differences between people are {'' if is_people else 'only '}{percent(between)} of its variance."
+    )
+
+
+def _impossible(rows: Rows) -> list[str]:
+    """Each route that does not lead to the goal, with the reason and the half-widths that it concerns."""
+    widths: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        if row.get("undefined") and row.get("route"):
+            widths.setdefault((ROUTES[row["route"]], row["undefined"]), {})[half_width(row)] = None
+    named = {key: ", ".join(filter(None, concerned)) for key, concerned in widths.items()}
+    return [f"{wide} with {key[0]}: {key[1]}." if wide else f"{key[0]}: {key[1]}." for key, wide in named.items()]
+
+
+def _plan_sentence(row: Mapping[str, Any]) -> str:
+    route, more = ROUTES[row["route"]], count(row["more_annotations"], "annotation")
+    done = f", done about {row['done']}" if row.get("done") else ""
+    if not row["more_annotations"] and "require" in row:
+        sides = {True: "that agreement reaches", False: "that agreement is below", None: "whether agreement reaches"}
+        return f"The data already show {sides[row.get('will_pass')]} {row['require']}."
+    if not row["more_annotations"]:
+        return f"{half_width(row)}: reached already."
+    if "require" in row:
+        side = "above" if row["will_pass"] else "below"
+        return (
+            f"{more} of {route} ({row['annotations_per_item']} per item) would show that agreement is {side} "
+            f"{row['require']}, if it stays as it is{done}."
+        )
+    per_item = "" if row["annotations_per_item"] is None else f", {row['annotations_per_item']} per item"
+    return f"{_wide(row)}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
+
+
+def _wide(row: Mapping[str, Any]) -> str:
+    between = half_width_range(row)
+    return f"{half_width(row)} ({between})" if between else half_width(row)
+
+
+def listed_plans(rows: Rows) -> Rows:
+    """The plans a table lists: all, or only the best if there are many."""
+    planned = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
+    return planned if len(planned) <= MOST_PLANS else [row for row in planned if row["best"]]
+
+
+def is_best_only(rows: Rows) -> bool:
+    """Whether the table lists nothing but the best plans, and several of them."""
+    listed = listed_plans(rows)
+    return len(listed) > 1 and all(row["best"] for row in listed)
+
+
+def half_width_range(row: Mapping[str, Any]) -> str:
+    """The half-widths a plan may end up with; empty if there is one."""
+    low, high = row.get("half_width_low"), row.get("half_width_high")
+    return "" if low is None else limits(low, high)
+
+
+def half_width(row: Mapping[str, Any]) -> str:
+    """Half the width of the interval that a plan leads to."""
+    return f"± {figure(row['half_width'])}" if row.get("half_width") is not None else ""
+
+
+# Assignments --------------------------------------------------------------------------------------
+
+
+MOST_NAMED = 10
+UNEVEN = 0.01
+
+
+def explain(design: Assignment) -> str:
+    """How balanced a design is, one fact per line.
+
+    >>> from spagree.assignment import assign
+    >>> print(explain(assign([f"q{i}" for i in range(12)], ["ann", "bob", "cyd", "dan"], per_item=2)))
+    Assigned   12 items to 4 annotators, 2 per item: 24 annotations (seed 0)
+    Work       6 items each
+    Pairs      any two annotators share 2 items
+    Connected  all annotators can be compared, directly or through others
+    """
+    even = design.balance
+    people = count(even.annotators, "annotator")
+    lines = [
+        f"Assigned   {count(even.items, 'item')} to {people}, {design.per_item} per item: "
+        f"{count(even.annotations, 'annotation')} (seed {design.seed})",
+        f"Work       {_span(even.least_work, even.most_work, 'item')} each",
+    ]
+    if design.everyone:
+        lines.append(f"Everyone   {count(len(design.everyone), 'item')} for all annotators")
+    if even.fewest_shared is not None and even.most_shared is not None:
+        lines.append(f"Pairs      any two annotators share {_span(even.fewest_shared, even.most_shared, 'item')}")
+        apart = "groups share no item: nothing will show whether they agree; assign more items or more per item"
+        joined = "all annotators can be compared, directly or through others"
+        lines.append(f"Connected  {joined if even.groups == 1 else f'{even.groups:,} {apart}'}")
+    return "\n".join(lines)
+
+
+def _span(low: int, high: int, noun: str) -> str:
+    return count(low, noun) if low == high else f"{low:,} to {count(high, noun)}"
+
+
+def explain_returned(returned: Returned, width: int = 100) -> str:
+    """What came back, compared with the assignment.
+
+    >>> from spagree.assignment import check_returned
+    >>> print(explain_returned(check_returned([("q1", "ann"), ("q1", "bob"), ("q2", "ann")], [("q1", "bob")])))
+    Returned   1 of 3 assigned annotations (33%)
+    Short      2 items: q1 1 of 2, q2 0 of 1
+    Did less   1 annotator: ann 0 of 2
+    By people  consistent with chance (p = 0.083): all missed about the same share
+    """
+    share = percent(returned.done / returned.assigned) if returned.assigned else "none assigned"
+    facts = [("Returned", f"{returned.done:,} of {count(returned.assigned, 'assigned annotation')} ({share})")]
+    if returned.unplanned:
+        facts.append(("Unplanned", f"{count(returned.unplanned, 'annotation')} by people the item was not assigned to"))
+    if returned.missing:
+        facts.append(("Short", f"{count(len(returned.short_items), 'item')}: {_named(returned.short_items)}"))
+        facts.append(("Did less", f"{count(len(returned.people), 'annotator')}: {_named(returned.people)}"))
+    facts += _evenness(returned)
+    return "\n".join(fill(f"{head:<11}{words}", width, subsequent_indent=" " * 11) for head, words in facts)
+
+
+def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
+    shown = ", ".join(f"{printable(name, 30)} {done} of {assigned}" for name, assigned, done in rows[:MOST_NAMED])
+    return shown + (f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else "")
+
+
+def _evenness(returned: Returned) -> list[tuple[str, str]]:
+    """Whether the missing annotations look random, over people and over items."""
+    less, same = "some did much less; assign --finish reassigns their work", "all missed about the same share"
+    skipped, none = "people skipped the same items; see what these have in common", "no items stand out"
+    tests = (("By people", returned.p_people, less, same), ("By items", returned.p_items, skipped, none))
+    return [
+        (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"consistent with chance ({p_value(p)}): {even}")
+        for head, p, uneven, even in tests
+        if p is not None
+    ]
