@@ -1,4 +1,6 @@
-"""Real annotation tools on loopback, each from an environment of its own; `make test-live` installs them.
+"""Real annotation tools on loopback, each from an environment of its own, installed the first time: 1.5 GB.
+
+    python -m pytest tests/live/live_*.py
 
 The files are named live_*.py: a plain `pytest` does not collect them.
 """

@@ -39,24 +39,8 @@ CONFIG = """<View>
 </View>"""
 ONE_CONTROL = """<View><Text name="text" value="$text"/>
 <Choices name="mood" toName="text" choice="single"><Choice value="Good"/><Choice value="Bad"/></Choices></View>"""
-ODD = (
-    "01",
-    "1",
-    "1.0",
-    "NA",
-    "null",
-    "true",
-    "a, b",
-    "a;b",
-    "ünï \U0001f600",
-    "'",
-    '"',
-    "[]",
-    '["x"]',
-    '{"choices": 1}',
-    "[x",
-    "-",
-)
+ODD = ("01", "1", "1.0", "NA", "null", "true", "a, b", "a;b", "ünï \U0001f600", "'", '"', "[]", '["x"]',
+       '{"choices": 1}', "[x", "-")  # fmt: skip
 ODD_CONFIG = (
     '<View><Text name="text" value="$text"/><Pairwise name="better" toName="text,other"/><Text name="other" value="$text"/>'
     + "".join(
@@ -455,3 +439,43 @@ def test_imported_annotations_are_ground_truth(
     truth = project.sent("mood", imported=False)
     assert truth != project.sent("mood")
     ledger.check(truth, lambda weights: spagree.measure(path, weights=weights, **asked))
+
+
+ENTITIES = """<View><Labels name="ner" toName="text"><Label value="PLACE"/><Label value="ORG"/></Labels>
+<Text name="text" value="$text"/></View>"""
+WORDS = ("Leiden", "😊", "museum", "opens", "e\u0301té", "עברית")  # beyond the basic plane, combining, right to left
+
+
+def mark_entities(project: Project, chance: random.Random) -> dict[tuple[str, str], set[Any]]:
+    """What three people marked, as the page sends it; a task that somebody skipped was not seen by them."""
+    users = list(project.people)[:3]
+    marked: dict[tuple[str, str], set[Any]] = {}
+    texts = [" ".join(chance.sample(WORDS, 5)) for _ in range(8)]
+    for task, text in zip(project.add_tasks([{"text": text} for text in texts]), texts, strict=True):
+        for place, user in enumerate(users):
+            words = [] if place == 2 else chance.sample(text.split(), 2)
+            spans = {
+                (text.index(word), text.index(word) + len(word), chance.choice(("PLACE", "ORG"))) for word in words
+            }
+            regions = [
+                {"from_name": "ner", "to_name": "text", "type": "labels", "origin": "manual",
+                 "value": {"start": start, "end": end, "text": text[start:end], "labels": [label]}}
+                for start, end, label in spans
+            ]  # fmt: skip
+            is_skipped = chance.random() < 0.2
+            body = {"result": regions, "was_cancelled": is_skipped}
+            project.people[user].json("POST", f"/api/tasks/{task}/annotations/", body)
+            if not is_skipped:
+                marked[task, user] = spans
+    return marked
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_entities_of_people_one_of_whom_marks_nothing(
+    kind: str, admin: Client, people: dict[str, Client], saved: Saved
+) -> None:
+    project = new_project(admin, people, f"Entities {kind}", ENTITIES)
+    marked = mark_entities(project, random.Random(8))
+    path = saved(project, kind, False)
+    ledger.check_marks(marked, lambda weights: spagree.measure_spans(path, weights=weights))
+    assert spagree.measure_spans(path).findings.seen == "every_submission"

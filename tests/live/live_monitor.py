@@ -18,8 +18,21 @@ from typing import Any
 from urllib.parse import urlencode
 
 import ledger
+import live_potato
 import pytest
-from live_label_studio import CONFIG, QUESTIONS, TOKEN, Project, admin, drawn, new_project, people, studio  # noqa: F401
+from live_label_studio import (  # noqa: F401
+    CONFIG,
+    ENTITIES,
+    QUESTIONS,
+    TOKEN,
+    Project,
+    admin,
+    drawn,
+    mark_entities,
+    new_project,
+    people,
+    studio,
+)
 from live_potato import ITEMS, RADIO, Person
 from live_potato import running as running_potato
 from service import Client, Service, free_port, sandbox
@@ -68,6 +81,20 @@ def shows(client: Client, project: str, question: str, sent: ledger.Answers) -> 
     truth = ledger.exact(sent, "annotations_m1")
     data = found["data"]
     return (data["annotations"], found["spa"]["value"]) == (len(sent), truth.numerator / truth.denominator)
+
+
+Marked = dict[tuple[str, str], Any]
+
+
+def shows_marks(client: Client, project: str, marked: Marked) -> bool:
+    """Whether the monitor has the marks that were made, by who saw what and the agreement on them."""
+    try:
+        found = agreement(client, project, "ner")
+    except ConnectionError:
+        return False
+    truth = float(ledger.exact_marks(marked, "annotations_m1"))
+    is_true = found["spans"]["exact"]["value"] == pytest.approx(truth, rel=1e-12)
+    return is_true and found["data"]["annotations"] == len(marked)
 
 
 def work(project: Project, tasks: list[str], chance: random.Random) -> None:
@@ -129,6 +156,35 @@ def test_label_studio(admin: Client, people: dict[str, Client], folder: Path, st
             assert found["data"]["items"] == final.data.items and found["data"]["labels"] == final.data.labels
 
 
+def test_entities_of_label_studio(
+    admin: Client,  # noqa: F811
+    people: dict[str, Client],  # noqa: F811
+    folder: Path,
+    studio: Service,  # noqa: F811
+) -> None:
+    project = new_project(admin, people, "Watched entities", ENTITIES)
+    name, chance = f"label-studio-{project.number}", random.Random(9)
+    (folder / "token").write_text(TOKEN)
+    compared = (
+        "--label-studio",
+        f"{studio.address}/projects/{project.number}",
+        "--label-studio-token-file",
+        str(folder / "token"),
+    )
+    marked: Marked = {}
+
+    with monitoring(folder) as client:  # webhooks alone
+        hook = {"project": project.number, "url": f"http://127.0.0.1:{PORTS[folder]}/hooks/label-studio",
+                "send_payload": True, "send_for_all_actions": True, "is_active": True}  # fmt: skip
+        admin.json("POST", "/api/webhooks/", hook)
+        marked |= mark_entities(project, chance)
+        until(lambda: shows_marks(client, name, marked))
+    marked |= mark_entities(project, chance)  # nobody listens
+    with monitoring(folder, *compared) as client:
+        until(lambda: shows_marks(client, name, marked))
+        assert agreement(client, name, "ner")["spans"]["seen"] == "given"
+
+
 def test_potato(started: Starter, folder: Path) -> None:
     chance, sent = random.Random(8), {}
     port = PORTS.setdefault(folder, free_port())
@@ -160,3 +216,15 @@ def test_potato(started: Starter, folder: Path) -> None:
         until(lambda: shows(client, "potato", "sentiment", left))
         final = spagree.measure(output, question="sentiment")
         assert agreement(client, "potato", "sentiment")["spa"]["value"] == final.spa.value
+
+
+def test_spans_of_potato_come_from_its_folder(started: Starter, folder: Path) -> None:
+    chance = random.Random(10)
+    texts = {item: " ".join(chance.sample(live_potato.WORDS, 4)) for item in ITEMS}
+    service = running_potato(started, annotation_schemes=[live_potato.ENTITIES, live_potato.DONE], texts=texts)
+    marked: Marked = {}
+    live_potato.mark_entities(service, texts, chance, marked)
+    with monitoring(folder, "--follow", str(service.folder / "annotation_output")) as client:
+        until(lambda: shows_marks(client, "potato", marked))
+        live_potato.mark_entities(service, dict([*texts.items()][:2]), chance, marked)
+        until(lambda: shows_marks(client, "potato", marked))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,8 @@ def potato(started: Starter) -> Service:
     return running(started)
 
 
-def running(started: Starter, **more: Any) -> Service:
-    """A potato of its own; ``more`` is added to its configuration."""
+def running(started: Starter, texts: Mapping[str, str] | None = None, **more: Any) -> Service:
+    """A potato of its own, with these texts of the items; ``more`` is added to its configuration."""
     folder, port = started.folder("potato"), free_port()
     config = {
         "port": port,
@@ -65,7 +65,8 @@ def running(started: Starter, **more: Any) -> Service:
         **more,
     }
     (folder / "config.yaml").write_text(json.dumps(config))  # JSON is YAML
-    (folder / "items.jsonl").write_text("".join(json.dumps({"id": item, "text": item}) + "\n" for item in ITEMS))
+    shown = [{"id": item, "text": (texts or {}).get(item, item)} for item in ITEMS]
+    (folder / "items.jsonl").write_text("".join(json.dumps(each) + "\n" for each in shown))
     words = ("start", "config.yaml", "-p", str(port))
     return started.start(".venv-potato", "potato", *words, folder=folder, ready="/", port=port, seconds=90)
 
@@ -88,6 +89,18 @@ class Person:
                 self._sent.setdefault(schema, {})[item, self._name] = answer
             else:
                 self._sent.get(schema, {}).pop((item, self._name), None)
+
+    def mark(
+        self, item: str, spans: Collection[tuple[int, int, str]], before: Collection[tuple[int, int, str]] = ()
+    ) -> None:
+        """All spans of an item, as the page sends them with every save, and that it is done; ``before``: now undone."""
+        values = {**dict.fromkeys(before), **{span: span[2] for span in spans}}
+        given = [
+            {"schema": "ner", "name": label, "title": label, "start": start, "end": end, "value": value}
+            for (start, end, label), value in values.items()
+        ]
+        body = {"instance_id": item, "annotations": {"done:yes": "yes"}, "span_annotations": given}
+        assert self._client.json("POST", "/updateinstance", body)["status"] == "success"
 
 
 def _inputs(schema: str, answer: Any) -> list[tuple[str, str]]:
@@ -187,3 +200,38 @@ def test_a_remark_is_no_choice(remarked: Path) -> None:
 def test_each_row_of_a_multirate_is_an_item(remarked: Path) -> None:
     found = spagree.measure(remarked, question="parts")
     assert (found.spa.value, found.data.items) == (0, 2)
+
+
+ENTITIES = {"annotation_type": "span", "name": "ner", "description": "?", "labels": ["PLACE", "ORG"]}
+DONE = {"annotation_type": "radio", "name": "done", "description": "?", "labels": ["yes"]}
+WORDS = ("Leiden", "😊", "museum", "opens", "עברית")  # beyond the basic plane, right to left
+
+
+Spans = dict[tuple[str, str], set[tuple[int, int, str]]]
+
+
+def mark_entities(service: Service, texts: Mapping[str, str], chance: random.Random, marked: Spans) -> None:
+    """Three people mark, one of them nothing; what they save replaces what they marked before."""
+    for name in USERS[:3]:
+        person = Person(service, name, {})
+        for item, text in texts.items():
+            for _ in range(chance.choice((1, 1, 2))):
+                words = [] if name == USERS[2] else chance.sample(text.split(), 2)
+                labels = [chance.choice(("PLACE", "ORG")) for _ in words]
+                spans = {
+                    (text.index(word), text.index(word) + len(word), label)
+                    for word, label in zip(words, labels, strict=True)
+                }
+                person.mark(item, spans, marked.get((item, name), ()))
+                marked[item, name] = spans
+
+
+def test_spans_of_people_one_of_whom_marks_nothing(started: Starter) -> None:
+    """Whoever saved another answer saw the item, and may have marked nothing."""
+    chance = random.Random(8)
+    texts = {item: " ".join(chance.sample(WORDS, 4)) for item in ITEMS}
+    service = running(started, annotation_schemes=[ENTITIES, DONE], texts=texts)
+    marked: Spans = {}
+    mark_entities(service, texts, chance, marked)
+    folder = service.folder / "annotation_output"
+    ledger.check_marks(marked, lambda weights: spagree.measure_spans(folder, weights=weights))

@@ -27,11 +27,6 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def found_program(environment: Path, program: str) -> Path | None:
-    path = environment / "bin" / program
-    return path if path.exists() else None
-
-
 def sandbox(environment: Mapping[str, str], home: Path) -> dict[str, str]:
     """The environment of a program that must not see this project nor the user's own settings."""
     kept = {name: environment[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in environment}

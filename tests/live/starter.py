@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import venv
 from pathlib import Path
 
 import pytest
-from service import Service, found_program, sandbox
+from service import Service, sandbox
 
 ROOT = Path(__file__).parents[2]
 HOLDING_OFF_THE_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9",
                            "no_proxy": "127.0.0.1,localhost"}  # fmt: skip
+
+
+PACKAGES = {"potato": "potato-annotation", "label-studio": "label-studio"}
+
+
+def installed(environment: Path, program: str) -> Path:
+    """The program in its environment, which is made the first time."""
+    path = environment / "bin" / program
+    if not path.exists():
+        venv.create(environment, with_pip=True)
+        command = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", PACKAGES[program]]
+        subprocess.run(command, check=True)
+    return path
 
 
 class Starter:
@@ -28,9 +43,7 @@ class Starter:
         **variables: str,
     ) -> Service:  # fmt: skip
         """Run `program words`, and wait until it answers the path `ready`."""
-        path = found_program(ROOT / environment, program)
-        if path is None:
-            pytest.skip(f"{environment}/bin/{program} is not there; run `make test-live`, which installs it")
+        path = installed(ROOT / environment, program)
         outside = {**sandbox(os.environ, folder), **HOLDING_OFF_THE_NETWORK, **variables}
         service = Service([str(path), *words], folder, port, outside)
         self._services.append(service)

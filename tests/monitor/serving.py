@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
+from spagree.monitor.figures import Settings
 from spagree.monitor.hub import Hub
-from spagree.monitor.ledger import Annotation, Batch
-from spagree.monitor.live import Settings
+from spagree.monitor.ledger import Batch, Ledger, Reported
+from spagree.monitor.run import server_of
+from spagree.monitor.security import Guard
 from spagree.monitor.server import application
 from spagree.monitor.store import Store
 
 
-def given(item: str, annotator: str, label: str, **more: Any) -> Annotation:
-    values = {"project": "p", "question": "q", "source": "api", "id": f"{item}/{annotator}", **more}
-    return Annotation(
-        values["project"],
-        values["question"],
-        values["source"],
-        values["id"],
-        item,
-        annotator,
-        label,
-        values.get("version"),
-        values.get("time"),
-        values.get("deleted", False),
-    )
+def given(item: str, annotator: str, label: str, **more: Any) -> Reported:
+    usual = {"project": "p", "question": "q", "source": "api", "id": f"{item}/{annotator}"}
+    return Reported(**usual | more, item=item, annotator=annotator, label=label)
 
 
-def batch(*events: Annotation) -> Batch:
+def batch(*events: Reported) -> Batch:
     """The same annotations column by column; all of one question and source."""
     (about,) = {each[:3] for each in events}
     return Batch(*about, *(list(column) for column in zip(*(each[3:9] for each in events), strict=True)))
@@ -49,6 +41,33 @@ def wait_for(true: Callable[[], Any], seconds: float = 180) -> Any:
         assert time.monotonic() < end, "it did not come true"
         time.sleep(0.02)
     return found
+
+
+def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tuple[str, str], str]:
+    """What counts now, by item and annotator."""
+    if (project, question) not in ledger.questions():
+        return {}
+    return {(item, who): label for item, who, label, _ in ledger.columns(project, question).frame().rows()}
+
+
+def answers(address: str) -> bool:
+    with suppress(httpx.TransportError):
+        return httpx.get(f"{address}healthz", timeout=60).status_code == 200
+    return False
+
+
+@contextmanager
+def command(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`spagree monitor` in a process of its own, and its address."""
+    line = [sys.executable, "-m", "spagree", "monitor", "--port", "0", *options]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            address = process.stderr.readline().split()[-1]
+            wait_for(lambda: answers(address))
+            yield process, address
+        finally:
+            process.kill()
 
 
 @dataclass
@@ -72,14 +91,8 @@ def running(
 ) -> Iterator[Running]:
     hub = Hub(Store(str(store)), Settings(**settings))
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(
-        application(hub, token, potato),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
-    server = uvicorn.Server(config)
+    server = server_of(Guard(application(hub, potato), token, signed=potato is not None))
+    server.config.timeout_graceful_shutdown = 1
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"

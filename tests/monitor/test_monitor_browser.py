@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from serving import Running, running, wait_for
 
-from browser import DRAWN, WATCH, Browser, started, until
+from browser import DRAWN, WATCH, Browser, until
 
 HOSTILE = [
-    "<img src=x onerror=alert(1)>",
-    "</script><script>alert(1)</script>",
-    "{{7*7}}",
-    "javascript:alert(1)",
-    "' onclick='x",
-    "\u202eabc",
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started() as found:
-        yield found
+    "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "{{7*7}}", "javascript:alert(1)",
+    "' onclick='x", "\u202eabc",
+]  # fmt: skip
 
 
 def opened(browser: Browser, address: str, **options: Any) -> tuple[Any, list[str]]:
@@ -57,18 +45,21 @@ def test_the_page_follows_and_keeps_its_place(browser: Browser, tmp_path: Path) 
         fill(monitor, 30)
         page, troubles = opened(browser, monitor.address)
         until(page, "document.getElementById('connection').textContent.includes('live')")
-        page.evaluate("document.querySelector('#figure-classes details, #who details').open = true")
-        table = page.evaluate("document.querySelector('details[open] table').id")
-        page.locator(f"#{table} .sort").nth(1).click()
-        page.evaluate("window.scrollTo(0, 1500)")
+        page.locator("input[name=text]").fill("half a wo")
+        page.evaluate("window.scrollTo(0, 300)")
         before = page.evaluate("[document.body.dataset.version, window.scrollY]")
         fill(monitor, 30, first=30)
         until(page, f"document.body.dataset.version !== '{before[0]}'")
         until(page, "document.getElementById('live').textContent.includes('180')")
         until(page, DRAWN)
-        assert page.evaluate(f"document.getElementById('{table}').closest('details').open")
-        assert page.evaluate(f"document.querySelectorAll('#{table} th[aria-sort]').length") == 1
+        assert page.locator("input[name=text]").input_value() == "half a wo"
         assert abs(page.evaluate("window.scrollY") - before[1]) < 300
+        assert page.evaluate(
+            "[...document.querySelectorAll('time[data-at]')].every(e => !e.textContent.includes('UTC'))"
+        )
+        page.goto(monitor.address + page.locator("a[href^='/report']").first.get_attribute("href"))
+        until(page, DRAWN)
+        assert "180 annotations of 60 items" in page.locator("header").inner_text()
         assert troubles == [] and page.evaluate("window.violations") == []
         page.context.close()
 

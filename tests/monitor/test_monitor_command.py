@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the command runs, beside files that fit no option."""
     monkeypatch.chdir(tmp_path)
     Path("short").write_text("abc")
+    Path("token").write_text("  a-token-that-is-long-enough\n")
     Path("labels.csv").write_text("item,annotator,label\n" * 50)
 
 
@@ -40,6 +41,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("--port", "x"), 2, "--port"),
         (("--token-file", "nowhere"), 4, "cannot be read"),
         (("--token-file", "short"), 2, "at least 16"),
+        (("--host", "192.0.2.1", "--token-file", "token"), 2, "choose another --port"),
+        (("--port", "0", "--alert-url", "ftp://x"), 2, "http://"),
+        (("--port", "0", "--alert-url", "http://me:hush@x/"), 2, "cannot hold a password"),
+        (("--port", "0", "--store", ":memory:"), 2, "name a file"),
+        (("--port", "0", "--label-studio", "http://127.0.0.1:8080"), 2, "--label-studio-token-file FILE"),
         (("--port", "0", "--store", "labels.csv"), 4, "name another --store"),
         (("--port", "0", "--store", "nowhere/s.sqlite"), 4, "name another --store"),
     ],
@@ -47,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("folder")
 def test_what_is_refused(words: tuple[str, ...], code: int, said: str, run: Run) -> None:
     found, _, err = run("monitor", *words)
-    assert found == code and said in err and "Traceback" not in err
+    assert found == code and said in err and "Traceback" not in err and "hush" not in err
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from serving import wait_for
+from serving import labels, wait_for
 
 from spagree.errors import UsageError
-from spagree.monitor import hooks, sources
+from spagree.monitor import feeds, hooks
+from spagree.monitor.feeds import LabelStudio, attempt, comparing, keep_comparing
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import background
-from spagree.monitor.sources import LabelStudio, compare, keep_comparing
-from spagree.monitor.store import BusyError, Store
+from spagree.monitor.store import BusyError
 
 CONFIG = """<View><Text name="t" value="$t"/><Choices name="mood" toName="t">
 <Choice value="Good"/><Choice value="Bad"/></Choices></View>"""
 SECRET = "0123456789abcdef"
+MOOD = ("label-studio-1", "mood")
 
 
 def annotation(number: int, who: int, label: str | None, second: int = 1, **more: Any) -> dict[str, Any]:
@@ -40,6 +43,7 @@ class Studio:
         self.asked: list[tuple[str, str]] = []
         self.before: Callable[[int], None] = lambda page: None
         self.odd: dict[str, tuple[int, Any]] = {}
+        self.moved: dict[str, str] = {}
         studio = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -54,7 +58,12 @@ class Studio:
                 where = urlsplit(self.path)
                 header = self.headers.get("Authorization", "")
                 studio.asked.append((self.path, header))
-                if where.path in studio.odd:
+                if moved := studio.moved.pop(where.path, ""):
+                    self.send_response(302)
+                    self.send_header("Location", moved)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                elif where.path in studio.odd:
                     status, body = studio.odd[where.path]
                     self.answer(body, status)
                 elif header not in (f"Token {SECRET}", "Bearer short-lived"):
@@ -99,21 +108,9 @@ def studio() -> Iterator[Studio]:
     found.close()
 
 
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
-    found = Hub(Store(str(tmp_path / "s.sqlite")))
-    yield found
-    found.close()
-
-
-def labels(hub: Hub, project: str = "label-studio-1") -> dict[tuple[str, str], str]:
-    if (project, "mood") not in hub.questions():
-        return {}
-    return {(item, who): label for item, who, label, _ in hub.ledger.columns(project, "mood").frame().rows()}
-
-
 def compared(hub: Hub, studio: Studio, path: str = "", token: str = SECRET) -> None:
-    compare(hub, LabelStudio(studio.address + path, token))
+    found = LabelStudio(studio.address + path, token)
+    attempt(hub, found.name, islice(comparing(hub, found, threading.Event()), 1))
 
 
 def hooked(hub: Hub, action: str, task: int, made: dict[str, Any]) -> None:
@@ -122,10 +119,10 @@ def hooked(hub: Hub, action: str, task: int, made: dict[str, Any]) -> None:
 
 
 def test_every_page_of_every_project_is_read(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "PAGE", 2)
+    monkeypatch.setattr(feeds, "PAGE", 2)
     studio.tasks = {id: {10 * id + i: [annotation(100 * id + i, 7, "Good")] for i in range(5)} for id in (1, 2, 3)}
     compared(hub, studio)
-    assert labels(hub, "label-studio-3") == {(str(30 + i), "7"): "Good" for i in range(5)}
+    assert labels(hub.ledger, "label-studio-3", "mood") == {(str(30 + i), "7"): "Good" for i in range(5)}
     assert len(hub.questions()) == 3 and hub.expected == {f"label-studio-{id}": 5 for id in (1, 2, 3)}
     assert sum(path.startswith("/api/tasks/") for path, _ in studio.asked) == 9
     assert {each.total for each in hub.reconciled.values()} == {0}  # the first comparison is no drift
@@ -140,14 +137,14 @@ def test_what_webhooks_missed_is_put_right_once(hub: Hub, studio: Studio) -> Non
     }
     compared(hub, studio)
     expected = {("10", "1"): "Good", ("10", "2"): "Good", ("11", "1"): "Bad"}
-    assert labels(hub) == expected and hub.reconciled["label-studio-1"].drift == 3
+    assert labels(hub.ledger, *MOOD) == expected and hub.reconciled["label-studio-1"].drift == 3
     compared(hub, studio)
     found = hub.reconciled["label-studio-1"]
-    assert labels(hub) == expected and (found.drift, found.total) == (0, 3)
+    assert labels(hub.ledger, *MOOD) == expected and (found.drift, found.total) == (0, 3)
     hooked(hub, "ANNOTATION_UPDATED", 10, changed)  # what was lost arrives after all
     hooked(hub, "ANNOTATION_CREATED", 10, annotation(2, 2, "Bad"))
     compared(hub, studio)
-    assert labels(hub) == expected and hub.reconciled["label-studio-1"].total == 3
+    assert labels(hub.ledger, *MOOD) == expected and hub.reconciled["label-studio-1"].total == 3
 
 
 def test_what_a_listing_left_out_comes_back(hub: Hub, studio: Studio) -> None:
@@ -157,10 +154,10 @@ def test_what_a_listing_left_out_comes_back(hub: Hub, studio: Studio) -> None:
         hooked(hub, "ANNOTATION_CREATED", 10, made)
     studio.tasks = {1: {10: [kept]}}
     compared(hub, studio)
-    assert labels(hub) == {("10", "1"): "Good"}
+    assert labels(hub.ledger, *MOOD) == {("10", "1"): "Good"}
     studio.tasks = {1: {10: [kept, other]}}
     compared(hub, studio)
-    assert labels(hub) == {("10", "1"): "Good", ("10", "2"): "Bad"}
+    assert labels(hub.ledger, *MOOD) == {("10", "1"): "Good", ("10", "2"): "Bad"}
 
 
 def test_one_person_may_annotate_a_task_twice(hub: Hub, studio: Studio) -> None:
@@ -169,15 +166,15 @@ def test_one_person_may_annotate_a_task_twice(hub: Hub, studio: Studio) -> None:
     second = {**annotation(2, 1, "Bad"), "created_at": "2026-01-01T00:00:30Z"}
     studio.tasks = {1: {10: [first, second]}}
     compared(hub, studio)
-    assert labels(hub) == {("10", "1"): "Bad"}
+    assert labels(hub.ledger, *MOOD) == {("10", "1"): "Bad"}
     studio.tasks = {1: {10: [first]}}
     compared(hub, studio)
-    assert labels(hub) == {("10", "1"): "Good"}
+    assert labels(hub.ledger, *MOOD) == {("10", "1"): "Good"}
 
 
 def test_pages_that_shift_are_read_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task deleted between two pages moves the others forward: one would be missed."""
-    monkeypatch.setattr(sources, "PAGE", 2)
+    monkeypatch.setattr(feeds, "PAGE", 2)
     studio.tasks = {1: {i: [annotation(i, 7, "Good")] for i in range(1, 7)}}
 
     def delete_first(page: int) -> None:
@@ -186,7 +183,7 @@ def test_pages_that_shift_are_read_again(hub: Hub, studio: Studio, monkeypatch: 
 
     studio.before = delete_first
     compared(hub, studio)
-    assert sorted(int(item) for item, _ in labels(hub)) == [2, 3, 4, 5, 6] and not hub.faults
+    assert sorted(int(item) for item, _ in labels(hub.ledger, *MOOD)) == [2, 3, 4, 5, 6] and not hub.faults
 
     def replace_one(page: int) -> None:
         studio.tasks[1].pop(next(iter(studio.tasks[1])))
@@ -194,7 +191,15 @@ def test_pages_that_shift_are_read_again(hub: Hub, studio: Studio, monkeypatch: 
 
     studio.before = replace_one
     compared(hub, studio)
-    assert "kept being" in next(iter(hub.faults.values()))
+    assert "kept being" in next(iter(hub.faults.values())).words
+
+
+def test_an_annotation_that_cannot_be_is_left_out_and_said(hub: Hub, studio: Studio) -> None:
+    studio.tasks = {1: {1: [annotation(1, 7, "Good"), annotation(2, 8, "Bad", updated_at="soon")]}}
+    compared(hub, studio)
+    assert labels(hub.ledger, *MOOD) == {("1", "7"): "Good"}
+    (fault,) = hub.faults.values()
+    assert "left out: 1 annotation; the first: updated_at must be" in fault.words
 
 
 def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
@@ -222,11 +227,12 @@ def test_what_goes_wrong_is_shown_and_changes_nothing(
         studio.odd[path] = answer
     compared(hub, studio, token=token)
     (fault,) = hub.faults.values()
-    assert words in fault and token not in fault
-    assert labels(hub) == {("10", "1"): "Good"}
+    assert words in fault.words and token not in fault.words and not fault.is_over
+    assert labels(hub.ledger, *MOOD) == {("10", "1"): "Good"}
     studio.odd.clear()
     compared(hub, studio)
-    assert not hub.faults
+    (fault,) = hub.faults.values()
+    assert fault.is_over
 
 
 def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
@@ -240,20 +246,78 @@ def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(hub, "reconcile", busy)
         compared(hub, studio)
-    assert list(hub.faults.values()) == ["the store did not accept it; trying again"]
+    (fault,) = hub.faults.values()
+    assert fault.words == "the store did not accept it; trying again"
     compared(hub, studio)
-    assert not hub.faults and hub.questions() == [("label-studio-1", "mood")]
+    (fault,) = hub.faults.values()
+    assert fault.is_over and hub.questions() == [("label-studio-1", "mood")]
 
 
 def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "COMPARED_EVERY", 0.05)
+    monkeypatch.setattr(feeds, "COMPARED_EVERY", 0.05)
     studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
     with background(partial(keep_comparing, hub, LabelStudio(studio.address, SECRET))):
-        wait_for(lambda: labels(hub) == {("10", "1"): "Good"})
+        wait_for(lambda: labels(hub.ledger, *MOOD) == {("10", "1"): "Good"})
         studio.tasks = {1: {10: []}}
-        wait_for(lambda: not labels(hub))
+        wait_for(lambda: not labels(hub.ledger, *MOOD))
 
 
-def test_an_address_is_needed() -> None:
+@pytest.mark.parametrize("address", ["localhost:8080", "ftp://h", "http://", "http://h:x", "http://[h", "http://h h/"])
+def test_an_address_is_needed(address: str) -> None:
     with pytest.raises(UsageError, match="begins with http"):
-        LabelStudio("localhost:8080", SECRET)
+        LabelStudio(address, SECRET)
+
+
+def test_a_password_in_the_address_is_refused_and_not_shown() -> None:
+    with pytest.raises(UsageError, match="cannot hold a password") as refused:
+        LabelStudio("http://me:hush@127.0.0.1:8080", SECRET)
+    assert "hush" not in str(refused.value)
+
+
+def test_the_token_goes_to_no_other_server(hub: Hub, studio: Studio) -> None:
+    """A redirect to another port is an error; one on the same server is followed."""
+    other = Studio()
+    studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
+    studio.moved["/api/projects/"] = f"{other.address}/api/projects/"
+    compared(hub, studio)
+    assert other.asked == [] and not hub.faults[f"Label Studio at {studio.address}"].is_over
+    studio.moved["/api/projects/"] = "/api/projects/?page=1&page_size=100"
+    compared(hub, studio)
+    assert labels(hub.ledger, *MOOD) == {("10", "1"): "Good"}
+    other.close()
+
+
+ANSWERS = {
+    "nothing": b"",
+    "no HTTP": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "a cut head": b"HTTP/1.1 200 OK\r\nContent-Le",
+    "a cut body": b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"count": 1, "results": [',
+    "no JSON": b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>",
+    "deep": b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"[" * 100_000,
+    "a wrong length": b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}",
+    "a wrong status": b"HTTP/1.1 2000000 OK\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_a_thread_survives_every_answer(hub: Hub, answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "SHORTEST_PAUSE", 0.01)
+    asked = 0
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def reply() -> None:
+            nonlocal asked
+            with suppress(OSError):
+                while True:
+                    with listening.accept()[0] as connection:
+                        connection.recv(10_000)
+                        connection.sendall(answer)
+                        asked += 1
+
+        threading.Thread(target=reply, daemon=True).start()
+        found = LabelStudio(f"http://127.0.0.1:{listening.getsockname()[1]}", SECRET)
+        with background(partial(keep_comparing, hub, found)) as thread:
+            wait_for(lambda: asked > 2)
+            assert thread.is_alive() and not hub.faults[found.name].is_over
+            assert SECRET not in hub.faults[found.name].words
+        listening.shutdown(socket.SHUT_RDWR)

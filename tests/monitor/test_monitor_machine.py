@@ -15,9 +15,9 @@ import spagree
 from examples import examples
 from spagree.estimate.watch import closed_items
 from spagree.monitor.alerts import alerts
+from spagree.monitor.figures import look
 from spagree.monitor.hub import Hub
-from spagree.monitor.ledger import Annotation, Gone, Ledger
-from spagree.monitor.live import look
+from spagree.monitor.ledger import Gone, Ledger, Reported
 from spagree.monitor.store import Store
 
 ITEMS, PEOPLE, LABELS = st.integers(0, 4).map(str), st.sampled_from(["ann", "bob", "cyd"]), st.sampled_from("xyz")
@@ -33,10 +33,10 @@ class Monitor(RuleBasedStateMachine):
         self.hub = Hub(Store(str(self.folder / "s.sqlite")))
         self.version = 0.0
         self.expected: dict[tuple[str, str], str] = {}
-        self.sent: list[Annotation] = []
+        self.sent: list[Reported] = []
         self.gone: set[str] = set()
 
-    def take(self, event: Annotation) -> None:
+    def take(self, event: Reported) -> None:
         self.sent.append(event)
         self.hub.take_now([event])
 

@@ -1,44 +1,31 @@
 """Alerts: what was found, the figures behind it and what to do; each has a beginning and an end.
 
-Statistical alerts control their false alarms over a whole project or phase of it (from one mark of new guidelines to
-the next), however often people look: if nothing is wrong, an alert of its kind ever opens in at most 5% of them
-(docs/studies/watching.md). That people agree less on the latest items may be a harder batch: it is a notice, no alert.
-Alerts about people say whose items to look at; different is not wrong.
+Statistical alerts control their false alarms over a whole project or phase of it (from one mark of new
+guidelines to the next), however often people look: if nothing is wrong, an alert of its kind ever opens in at
+most 5% of them (docs/studies/watching.md). That people agree less on the latest items may be a harder batch:
+it is a notice, no alert. Alerts about people say whose items to look at; different is not wrong.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import queue
-import threading
-import urllib.request
-import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
-from standardwebhooks import Webhook
-
-from spagree.errors import UsageError, count
-from spagree.monitor.live import SURE, Live
-from spagree.present.wording import figure, percent, printable
+from spagree.errors import count
+from spagree.monitor.figures import SURE, Live
+from spagree.present.words import figure, percent, printable
 
 OPEN, ENDED = "open", "ended"
 ENOUGH = 20  # annotations before missing overlap is reported
 LONGEST = 60
 ABOUT_ALL = ("below_target",)
-TRIES = 6
-FIRST_PAUSE = 1.0  # seconds, doubled each time
-TIMEOUT = 10.0
-log = logging.getLogger("spagree.monitor")
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alert; ``subject`` is the class or annotator it is about, ``link`` leads to the evidence on the page."""
+    """One alert; ``subject`` is the class or annotator it is about, ``link`` leads to the evidence."""
 
     project: str
     question: str
@@ -92,7 +79,7 @@ def _below_target(live: Live) -> Iterator[Alert]:
 
 
 def notice(live: Live) -> str:
-    """Where people agree less on the latest items, though a harder batch could explain it: a hint, not an alert."""
+    """Where people agree less on the latest items, which a harder batch could explain: a hint, not an alert."""
     fall = live.fall
     if fall is None or not fall.is_clear:
         return ""
@@ -120,7 +107,7 @@ def _people(live: Live) -> Iterator[Alert]:
                 "log_e_value": float(people.evidence[code]),
             },
             subject=name,
-            link="#who",
+            link="#people",
         )
 
 
@@ -146,7 +133,7 @@ def _overlap(live: Live) -> Iterator[Alert]:
             "Nothing shows whether the teams agree with each other.",
             "Give a few of each team's items to people from the other teams.",
             figures={"teams": [len(team.annotators) for team in live.overlap.teams]},
-            link="#overlap",
+            link="#people",
         )
 
 
@@ -162,7 +149,7 @@ def _assumption(live: Live) -> Iterator[Alert]:
             "The tool seems to ask more people when the first ones disagree. Use the safe bounds, "
             "or measure with --first 2: the number from all annotations is too low.",
             figures={"disagree_with_more": more, "disagree_with_two": rest},
-            link="#figure-by-n",
+            link="#method",
         )
         return
     missingness = live.agreement.missingness if live.agreement else None
@@ -174,7 +161,7 @@ def _assumption(live: Live) -> Iterator[Alert]:
             f"People agree {'less' if missingness.z < 0 else 'more'} on items with more annotations.",
             "One number for all items then depends on which items got more annotations: see the chart.",
             figures={"z": missingness.z, "p": missingness.p},
-            link="#figure-by-n",
+            link="#method",
         )
 
 
@@ -215,50 +202,3 @@ def kept(alert: Alert) -> dict[str, Any]:
     """An alert as stored."""
     columns = {name: getattr(alert, name) for name in ("project", "question", "code", "subject", "began", "ended")}
     return {**columns, "document": json.dumps(alert.document(), ensure_ascii=False)}
-
-
-class Notifier:
-    """A thread that sends alerts that began or ended."""
-
-    def __init__(self, address: str, secret: str | None = None) -> None:
-        if urlsplit(address).scheme not in ("http", "https"):
-            raise UsageError(f"--alert-url {address}: an address begins with http:// or https://")
-        self._address = address
-        self._webhook = Webhook(secret.encode()) if secret else None
-        self._queue: queue.SimpleQueue[Alert | None] = queue.SimpleQueue()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="notifying", daemon=True)
-        self._thread.start()
-
-    def send(self, alert: Alert) -> None:
-        """Queue it for sending."""
-        self._queue.put(alert)
-
-    def close(self) -> None:
-        """Stop trying."""
-        self._stop.set()
-        self._queue.put(None)
-        self._thread.join(TIMEOUT + 1)
-
-    def _run(self) -> None:
-        while (alert := self._queue.get()) is not None and not self._stop.is_set():
-            id = f"msg_{uuid.uuid4().hex}"
-            for attempt in range(TRIES):
-                if self._post(alert, id) or self._stop.wait(FIRST_PAUSE * 2**attempt):
-                    break
-            else:
-                log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
-
-    def _post(self, alert: Alert, id: str) -> bool:
-        now = datetime.now(UTC)
-        body = json.dumps({"type": f"alert.{alert.state}", "timestamp": now.isoformat(), "data": alert.document()})
-        headers = {"Content-Type": "application/json", "webhook-id": id}
-        headers["webhook-timestamp"] = str(int(now.timestamp()))
-        if self._webhook:
-            headers["webhook-signature"] = self._webhook.sign(id, now, body)
-        request = urllib.request.Request(self._address, body.encode(), headers, method="POST")  # noqa: S310 (checked)
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):  # noqa: S310
-                return True
-        except OSError:
-            return False

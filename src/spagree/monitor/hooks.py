@@ -12,16 +12,19 @@ from typing import Annotated, Any
 import msgspec
 
 from spagree.errors import DataError
-from spagree.monitor.ledger import PART, Annotation, Batch, Event, Events, Gone
+from spagree.messages import marked, shown
+from spagree.monitor.ledger import PART, Batch, Event, Events, Gone, Reported, as_label
 from spagree.read.files.json import DECODER, as_text
-from spagree.read.table import shown
+from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.export import label as label_of
 from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
+from spagree.read.tools.marks import located
 from spagree.read.tools.records import one_or_more, part
-from spagree.read.tools.tool import ReaderOptions, Value
-from spagree.timestamps import usual
+from spagree.read.tools.tool import Marks, ReaderOptions, Value
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
+MARKED = "marks"
+LIMITS = {**LONGEST, MARKED: 1_000_000}
 SHORT = min(LONGEST.values())
 LARGEST_VERSION = 1e15
 MOST_IN_A_BODY = 50_000
@@ -31,10 +34,12 @@ FIELDS = {*LONGEST, *NUMBERS}
 LONE = re.compile("[\ud800-\udfff]")  # half of a surrogate pair
 PROJECT, QUESTION, API = "default", "label", "api"
 LABEL_STUDIO, POTATO = "label-studio", "potato"
+SPAN_CONTROLS = frozenset(("Labels", "ParagraphLabels", "HyperTextLabels", "TimeSeriesLabels"))  # of Label Studio
 APART = "\x1f"  # between item and annotator, if they form the id
 
 _Text = Annotated[str, msgspec.Meta(max_length=SHORT)]
-_Number = Annotated[float, msgspec.Meta(ge=-LARGEST_VERSION, le=LARGEST_VERSION)]
+_Version = Annotated[float, msgspec.Meta(ge=-LARGEST_VERSION, le=LARGEST_VERSION)]
+_Time = Annotated[float, msgspec.Meta(ge=0, le=LAST)]
 
 
 def decoded(body: bytes) -> Any:
@@ -59,8 +64,8 @@ class _Posted(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     project: _Text = ""
     question: _Text = ""
     id: _Text = ""
-    version: _Number | None = None
-    time: _Number | None = None
+    version: _Version | None = None
+    time: _Time | None = None
     deleted: bool = False
 
 
@@ -79,20 +84,15 @@ def _plain(body: bytes) -> Events | None:
         records = [records]
     if len(records) > MOST_IN_A_BODY or not all(each.item and each.annotator and each.label for each in records):
         return None
-    return _batch(records) or [
-        Annotation(
-            *_key(each.project, each.question, each.id, each.item, each.annotator),
-            *(each.item, each.annotator, each.label, each.version, each.time, each.deleted),
-        )
-        for each in records
-    ]
-
-
-def _batch(records: Sequence[_Posted]) -> Batch | None:
-    """Many annotations of one question as columns; None if there are few, several questions, or deletions."""
     about = {(each.project, each.question, each.deleted) for each in records}
     if len(records) < MANY or len(about) > 1 or about.pop()[2]:
-        return None
+        return [
+            Reported(
+                *_key(each.project, each.question, each.id, each.item, each.annotator),
+                *(each.item, each.annotator, each.label, each.version, each.time, each.deleted),
+            )
+            for each in records
+        ]
     project, question, source, _ = _key(records[0].project, records[0].question, "", "", "")
     return Batch(
         project,
@@ -119,11 +119,11 @@ def _one_by_one(body: bytes) -> list[Event]:
         for record in value:
             events.append(_annotation(record))  # noqa: PERF401 (the message names the place)
     except DataError as error:
-        raise DataError(f"annotation {len(events) + 1}: {error}") from None
+        raise DataError(f"annotation {len(events) + 1}: {marked(error)}") from None
     return events
 
 
-def _annotation(record: Any) -> Annotation:
+def _annotation(record: Any) -> Reported:
     if not isinstance(record, dict):
         raise DataError(f"expected an object with item, annotator and label, found {shown(as_text(record))}")
     if not record.keys() <= FIELDS:
@@ -136,9 +136,9 @@ def _annotation(record: Any) -> Annotation:
     if not (deleted and id) and not (item and annotator and (label or deleted)):
         missing = "label" if item and annotator else "annotator" if item else "item"
         raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
-    version, time = _number(record.get("version"), "version"), _number(record.get("time"), "time")
+    version, time = _number(record.get("version"), "version"), moment(record.get("time"), "time")
     key = _key(project, question, id, item, annotator)
-    return Annotation(*key, item, annotator, label, version, time, deleted)
+    return Reported(*key, item, annotator, label, version, time, deleted)
 
 
 def _key(project: str, question: str, id: str, item: str, annotator: str) -> tuple[str, str, str, str]:
@@ -158,8 +158,8 @@ def _text(value: Any, name: str) -> str:
 
 def checked(text: str, name: str) -> str:
     """A text that can be stored: not too long, and only characters that databases accept."""
-    if len(text) > LONGEST[name]:
-        raise DataError(f"{name} has {len(text):,} characters; the limit is {LONGEST[name]:,}: shorten it")
+    if len(text) > LIMITS[name]:
+        raise DataError(f"{name} has {len(text):,} characters; the limit is {LIMITS[name]:,}: shorten it")
     if "\0" in text or (not text.isascii() and LONE.search(text)):
         raise DataError(f"{name} contains a character that cannot be stored (NUL or half a pair); remove it")
     return text if type(text) is str else str(text)
@@ -175,6 +175,16 @@ def _number(value: Any, name: str) -> float | None:
     return seconds
 
 
+def moment(value: Any, name: str) -> float | None:
+    """A time between 1970 and 2100; nothing if none is given."""
+    if value in (None, ""):
+        return None
+    seconds = _number(value if isinstance(value, str) else as_text(value), name)
+    if seconds is None or not 0 <= seconds <= LAST:
+        raise DataError(f"{name} must lie between 1970 and 2100, found {shown(as_text(value))}")
+    return seconds
+
+
 def label_studio(body: bytes) -> list[Event]:
     """The events in a Label Studio webhook; none if it is not about annotations."""
     payload = decoded(body)
@@ -184,9 +194,11 @@ def label_studio(body: bytes) -> list[Event]:
     if not isinstance(project, dict):
         return []  # sent without payload: only a comparison can tell
     name = label_studio_project(project)
-    records = payload.get("annotation") or []
+    records, task = payload.get("annotation") or [], payload.get("task")
     action = as_text(payload.get("action"))
     if action in ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED"):
+        if isinstance(records, dict) and isinstance(task, dict):
+            records = {**records, "data": task.get("data")}
         return [*completions(project, records if isinstance(records, list) else [records])]
     if action == "ANNOTATIONS_DELETED":
         return [Gone(name, LABEL_STUDIO, id=id) for id in _ids(payload, "annotations")]
@@ -195,7 +207,7 @@ def label_studio(body: bytes) -> list[Event]:
 
 def label_studio_project(project: Mapping[str, Any]) -> str:
     """The name of a Label Studio project."""
-    return f"{LABEL_STUDIO}-{as_text(project.get('id'))}"
+    return f"{LABEL_STUDIO}-{checked(as_text(project.get('id')), 'project')}"
 
 
 def expected_items(project: Any) -> tuple[str, int] | None:
@@ -205,35 +217,66 @@ def expected_items(project: Any) -> tuple[str, int] | None:
     return label_studio_project(project), int(as_text(project["task_number"]))
 
 
-def completions(project: Mapping[str, Any], records: Sequence[Any]) -> Iterator[Annotation]:
-    """Every annotation in the records of a Label Studio project, for each of its controls."""
+def completions(
+    project: Mapping[str, Any], records: Sequence[Any], refused: list[str] | None = None
+) -> Iterator[Reported]:
+    """Every annotation in the records of a Label Studio project, for each of its controls.
+
+    With the ``data`` of its task in a record, the offsets of marks are checked against the text. A record that cannot
+    be stored is an error, or stands with its reason in ``refused``.
+    """
     named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
-    controls = [*map(str, config)] if isinstance(config, dict) else []
+    about = config.items() if isinstance(config, dict) else ()
+    controls = {str(name): isinstance(one, dict) and one.get("type") in SPAN_CONTROLS for name, one in about}
     for record in records:
-        yield from _completion(record, label_studio_project(project), named, controls)
+        wrong: list[str] = []
+        try:
+            found = list(_completion(record, label_studio_project(project), named, controls, wrong))
+        except DataError as error:
+            found, wrong = [], [str(error)]
+        if wrong and refused is None:
+            raise DataError(wrong[0])
+        if refused is not None:
+            refused += wrong
+        yield from found
 
 
 def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
     records = payload.get(name)
     listed = records if isinstance(records, list) else []
-    return [as_text(record.get("id")) for record in listed if isinstance(record, dict)]
+    return [checked(as_text(record.get("id")), "id") for record in listed if isinstance(record, dict)]
 
 
-def _completion(record: Any, project: str, named: Aliases, controls: Sequence[str]) -> Iterator[Annotation]:
-    """One event for each control; a skipped annotation, or one without that control, has no label."""
+def _completion(
+    record: Any, project: str, named: Aliases, controls: Mapping[str, bool], wrong: list[str]
+) -> Iterator[Reported]:
+    """One event for each control; a skipped annotation, or one without that control, has no label.
+
+    ``controls`` says which are for marks: whoever made none there has seen the item. What is ``wrong`` with marks that
+    cannot be is added there.
+    """
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
-    item, id = as_text(record.get("task")), as_text(record.get("id"))
+    item, id = checked(as_text(record.get("task")), "item"), checked(as_text(record.get("id")), "id")
     who = checked(person(record.get("completed_by"), ReaderOptions(Path())) or "", "annotator")
     is_skipped = record.get("was_cancelled") is True
-    version, time = (usual(as_text(record.get(name))) for name in ("updated_at", "created_at"))
-    for suffix, labels in answers("annotation", part(record, "result", list, "annotation"), named, Seen()).items():
-        for control in sorted({*labels, *controls} if not suffix else labels):
-            value = None if is_skipped else labels.get(control)
+    version, time = (moment(record.get(name), name) for name in ("updated_at", "created_at"))
+    data, result = part(record, "data", dict, "annotation"), part(record, "result", list, "annotation")
+    for suffix, given in answers(f"annotation {id}", result, named, Seen(), data).items():
+        for control in sorted({*given, *controls} if not suffix else given):
+            value = None if is_skipped else given.get(control, Marks("") if controls.get(control) else None)
+            if isinstance(value, Marks):
+                is_span = not value.marks or any(mark.start is not None for mark in value.marks)
+                try:
+                    label = checked(as_label(located(value)[0]), MARKED) if is_span else ""
+                except DataError as error:
+                    wrong.append(str(error))
+                    continue
+            else:
+                label = checked(label_of(value), "label") if value else ""
             part_id = id + suffix.replace(" ", PART, 1)
             about = (project, checked(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
-            label = checked(label_of(value), "label") if value else ""
-            yield Annotation(*about, label, version, time, deleted=not value)
+            yield Reported(*about, label, version, time, deleted=not label)
 
 
 def potato(body: bytes, project: str = "potato") -> list[Event]:
@@ -249,10 +292,10 @@ def potato(body: bytes, project: str = "potato") -> list[Event]:
     annotator = checked(as_text(data.get("user_id")), "annotator")
     if not isinstance(annotations, dict) or not item or not annotator:
         raise DataError("an annotation of potato has user_id, instance_id and annotations")
-    moment = usual(as_text(payload.get("timestamp")))
+    at = moment(payload.get("timestamp"), "timestamp")
     about = (POTATO, item + APART + annotator, item, annotator)
     return [
-        Annotation(project, checked(schema, "question"), *about, checked(label_of(value), "label"), moment, moment)
+        Reported(project, checked(schema, "question"), *about, checked(label_of(value), "label"), at, at)
         for schema, value in _schemas(annotations)
     ]
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spagree.monitor.alerts import Alert, Register, alerts, kept
-from spagree.monitor.ledger import Events, Ledger, Listing
-from spagree.monitor.live import Live, Mark, Settings, look
-from spagree.monitor.store import Store, Writer
+from spagree.monitor.figures import Live, Mark, Settings, look
+from spagree.monitor.ledger import Events, Ledger, Snapshot
+from spagree.monitor.store import Store, StoreError, TakenOverError, Writer
 
 PAUSE = 0.2  # seconds between two measurements
+CHECKED_EVERY = 10.0  # seconds; while the store fails, every second
 SHARE = 3.0  # while annotations keep coming, three times as long as the last measurement took
 Question = tuple[str, str]
 log = logging.getLogger("spagree.monitor")
@@ -28,6 +29,15 @@ class Reconciled:
     at: float
     drift: int
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What last went wrong with a source, and when; ``is_over`` once it worked again."""
+
+    words: str
+    at: float
+    is_over: bool = False
 
 
 def restored(store: Store) -> Ledger:
@@ -49,11 +59,15 @@ class Hub:
         self.marks: dict[str, list[Mark]] = store.marks()
         self.register = Register(store.alerts())
         self.reconciled: dict[str, Reconciled] = {}
-        self.faults: dict[str, str] = {}
+        self.faults: dict[str, Fault] = {}
+        self.has_lost_store = threading.Event()
+        """Another monitor has taken the store over: this one has to end."""
         self.expected: dict[str, int] = {}
         self.last_event: float | None = None
         self.taken = 0
-        self._notify = notify
+        self.notify = notify
+        self._untold: list[Alert] = []
+        self._news = threading.Event()
         self._lives: dict[Question, tuple[int, Live]] = {}
         self._versions: dict[Question, int] = {}
         self._dirty: set[Question] = set(self.ledger.questions())
@@ -61,8 +75,10 @@ class Hub:
         self._measuring = threading.Lock()
         self._listeners: dict[asyncio.Queue[Question], asyncio.AbstractEventLoop] = {}
         self.writer = Writer(self.ledger, store, self._changed)
-        self._thread = threading.Thread(target=self._run, name="measuring", daemon=True)
-        self._thread.start()
+        runs = {"measuring": self._run, "keeping": self._keep}
+        self._threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in runs.items()]
+        for thread in self._threads:
+            thread.start()
         self._wake.set()
 
     async def take(self, events: Events) -> int:
@@ -81,7 +97,7 @@ class Hub:
         self.taken += events
         self.last_event = max(self.last_event or 0.0, time.time())
 
-    def reconcile(self, listing: Listing) -> None:
+    def reconcile(self, listing: Snapshot) -> None:
         """Compare a source as a whole and correct differences; a project's first listing is not drift."""
         had = any(question[0] == listing.project for question in self.questions())
         differences = self.writer.send([listing]).result()
@@ -92,15 +108,21 @@ class Hub:
         if drift:
             log.warning("drift corrected", extra={"about": f"{name}: {drift}"})
 
-    def failed(self, source: str, fault: str) -> None:
-        """Record that a source could not be compared."""
-        if self.faults.get(source) != fault:
-            log.warning("comparison failed", extra={"about": f"{source}: {fault}"})
-        self.faults[source] = fault
+    def failed(self, source: str, words: str) -> None:
+        """Record that a source does not work."""
+        before = self.faults.get(source)
+        if before is None or before.is_over or before.words != words:
+            log.warning("source failed", extra={"about": f"{source}: {words}"})
+        self.faults[source] = Fault(words, time.time())
 
     def worked(self, source: str) -> None:
-        """Record that a source can be compared again."""
-        self.faults.pop(source, None)
+        """Record that a source works again."""
+        if source in self.faults:
+            self.faults[source] = replace(self.faults[source], is_over=True)
+
+    def trouble(self) -> str:
+        """Why nothing can be stored now; empty if all is well."""
+        return str(self.writer.trouble or "")
 
     def mark(self, project: str, text: str, at: float | None = None) -> Mark:
         """Mark a change of the guidelines: monitoring restarts there."""
@@ -150,16 +172,45 @@ class Hub:
             is_busy = bool(self._dirty)
             self._stopping.wait(max(PAUSE, SHARE * (time.monotonic() - start)) if is_busy else PAUSE)
 
+    def _keep(self) -> None:
+        """Look whether the store is still there and ours, also while nothing arrives; store and send alerts."""
+        checked = time.monotonic()
+        while not self.has_lost_store.is_set():
+            is_last = self._stopping.is_set()
+            try:
+                if self._untold or self.writer.trouble or time.monotonic() - checked > CHECKED_EVERY:
+                    self._tell(list(self._untold))
+                    self.writer.trouble, checked = None, time.monotonic()
+            except StoreError as error:
+                self.writer.trouble = error
+            except Exception:  # whatever it was, the store is looked after further on
+                log.exception("keeping failed")
+            if isinstance(self.writer.trouble, TakenOverError):
+                log.error("store lost", extra={"about": str(self.writer.trouble)})
+                self.has_lost_store.set()
+            if is_last:
+                return
+            self._news.wait(1.0)
+            self._news.clear()
+
+    def _tell(self, told: list[Alert]) -> None:
+        """Send the alerts that began or ended, once they are stored; while the store fails they wait."""
+        if told:
+            self.store.write_alerts([kept(alert) for alert in told])
+        else:
+            self.store.check(by_writing=self.writer.trouble is not None)  # what works is only looked at
+        del self._untold[: len(told)]
+        for alert in told:
+            log.warning("alert", extra={"code": alert.code, "state": alert.state, "about": alert.title})
+            if self.notify:
+                self.notify(alert)
+
     def _measure(self, question: Question) -> None:
         live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
         self._versions[question] = self._versions.get(question, 0) + 1
-        changed = self.register.update(*question, alerts(live), time.time())
-        self.store.write_alerts([kept(alert) for alert in changed])
+        self._untold += self.register.update(*question, alerts(live), time.time())
         self._lives[question] = (self._versions[question], live)
-        for alert in changed:
-            log.warning("alert", extra={"code": alert.code, "state": alert.state, "about": alert.title})
-            if self._notify:
-                self._notify(alert)
+        self._news.set()
         for queue, loop in list(self._listeners.items()):
             loop.call_soon_threadsafe(_put, queue, question)
 
@@ -178,7 +229,7 @@ class Hub:
         rows = []
         for project, question in self.questions():
             live = self.live((project, question))[1]
-            spa = live.agreement.spa if live.agreement else None
+            spa = live.headline
             rows.append(
                 {
                     "project": project,
@@ -202,7 +253,9 @@ class Hub:
         self.writer.close()
         self._stopping.set()
         self._wake.set()
-        self._thread.join()
+        self._news.set()
+        for thread in self._threads:
+            thread.join()
         self.store.close()
 
 

@@ -4,50 +4,38 @@ from __future__ import annotations
 
 import json
 import logging
+import queue
 import socket
 import threading
+import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import uvicorn
+from standardwebhooks import Webhook
 
 from spagree.errors import FileError, UsageError, count
-from spagree.monitor.alerts import Notifier
-from spagree.monitor.demo import replay
+from spagree.monitor.alerts import Alert
+from spagree.monitor.feeds import WEB, LabelStudio, keep_comparing, keep_following, replay, web_address
+from spagree.monitor.figures import Settings
 from spagree.monitor.hub import Hub
-from spagree.monitor.live import Settings
-from spagree.monitor.security import LOOPBACK
+from spagree.monitor.security import LOOPBACK, Guard, LimitedProtocol
 from spagree.monitor.server import application
-from spagree.monitor.sources import LabelStudio, keep_comparing, keep_following
-from spagree.monitor.store import Store
+from spagree.monitor.store import Store, StoreError
+from spagree.options import Watching
 
 SHORTEST_TOKEN = 16
+FEWEST, MOST = 2, 20  # annotations that close an item
 LAST_WORDS = 5  # seconds that open connections and sources get when the server stops
+TRIES, FIRST_PAUSE, ALERT_TIMEOUT = 6, 1.0, 10.0  # of an alert; seconds, the pause is doubled each time
 EXTRA = ("code", "state", "about", "project", "question", "path")
-
-
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """The options of the command `spagree monitor`."""
-
-    host: str = "127.0.0.1"
-    port: int = 8765
-    store: str = "spagree-monitor.sqlite"
-    token_file: str | None = None
-    target: float | None = None
-    first: int = 2
-    follow: tuple[str, ...] = ()
-    project: str | None = None
-    label_studio: tuple[str, ...] = ()
-    label_studio_token_file: str | None = None
-    potato_secret_file: str | None = None
-    alert_url: str | None = None
-    alert_secret_file: str | None = None
-    demo: bool = False
+log = logging.getLogger("spagree.monitor")
 
 
 class JsonLines(logging.Formatter):
@@ -61,7 +49,7 @@ class JsonLines(logging.Formatter):
         return json.dumps({**values, **extra, **trouble}, ensure_ascii=False)
 
 
-def serve(options: ServeOptions, say: Any) -> None:
+def serve(options: Watching, say: Any) -> None:
     """Start everything, print the page's address, and stop everything in order."""
     token = secret(options.token_file, "--token-file")
     if options.host not in LOOPBACK and token is None:
@@ -71,37 +59,67 @@ def serve(options: ServeOptions, say: Any) -> None:
         )
     if options.target is not None and not 0 < options.target < 1:
         raise UsageError(f"--target {options.target}: agreement lies between 0 and 1, for example 0.7")
+    if not FEWEST <= options.first <= MOST:
+        raise UsageError(f"--first {options.first}: an item is closed by {FEWEST} to {MOST} annotations")
     potato = secret(options.potato_secret_file, "--potato-secret-file", shortest=1)
+    alert_secret = secret(options.alert_secret_file, "--alert-secret-file", shortest=1)
+    alert_url = options.alert_url and web_address("--alert-url", options.alert_url)
     studio_token = secret(options.label_studio_token_file, "--label-studio-token-file", shortest=1)
-    if options.label_studio and studio_token is None:
+    studios = [LabelStudio(address, studio_token or "") for address in options.label_studio]
+    if studios and studio_token is None:
         raise UsageError(
-            f"--label-studio {options.label_studio[0]} needs the token of a user who may read the project: "
+            f"--label-studio {studios[0].address} needs the token of a user who may read the project: "
             "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
         )
-    studios = [LabelStudio(address, studio_token or "") for address in options.label_studio]
     with ExitStack() as stack:
-        listening = stack.enter_context(_socket(options.host, options.port))
-        notify = None
-        if options.alert_url:
-            notifier = Notifier(options.alert_url, secret(options.alert_secret_file, "--alert-secret-file", shortest=1))
-            stack.callback(notifier.close)
-            notify = notifier.send
+        try:
+            family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+            listening = socket.create_server((options.host, options.port), family=family, backlog=2048)
+        except OSError as error:
+            raise UsageError(
+                f"--host {options.host} --port {options.port}: {error.strerror or error}; choose another --port"
+            ) from None
+        stack.enter_context(listening)
         handler = logging.StreamHandler()
         handler.setFormatter(JsonLines())
-        log = logging.getLogger("spagree.monitor")
-        log.handlers, log.propagate = [handler], False
-        log.setLevel(logging.INFO)
-        hub = Hub(Store(options.store), Settings(options.target, options.first), notify)
+        for name, level in (("spagree.monitor", logging.INFO), ("uvicorn.error", logging.ERROR)):
+            logger = logging.getLogger(name)
+            logger.handlers, logger.propagate = [handler], False
+            logger.setLevel(level)
+        hub = Hub(Store(options.store), Settings(options.target, options.first))
+        if alert_url:
+            notifier = Notifier(hub, alert_url, alert_secret)
+            stack.callback(notifier.close)
+            hub.notify = notifier.send
         for studio in studios:
             stack.enter_context(background(partial(keep_comparing, hub, studio)))
         for path in options.follow:
             stack.enter_context(background(partial(keep_following, hub, path, options.project)))
         if options.demo:
             stack.enter_context(background(partial(replay, hub)))
-        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "date_header": False}
-        config = uvicorn.Config(application(hub, token, potato), timeout_graceful_shutdown=LAST_WORDS, **quiet)
+        guard = Guard(application(hub, potato), token, signed=potato is not None, proxied=options.behind_proxy)
+        server = server_of(guard)
+        stack.enter_context(background(partial(_end_without_store, hub, server)))
         say(f"http://{options.host if ':' not in options.host else f'[{options.host}]'}:{listening.getsockname()[1]}/")
-        uvicorn.Server(config).run(sockets=[listening])
+        server.run(sockets=[listening])
+        if hub.has_lost_store.is_set():
+            raise StoreError(hub.trouble())
+
+
+def server_of(guard: Guard) -> uvicorn.Server:
+    """The server as it always runs, with limits for what comes before the guard is asked."""
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "date_header": False}
+    limits: dict[str, Any] = {"http": LimitedProtocol, "ws": "none", "proxy_headers": False, "limit_concurrency": 900}
+    return uvicorn.Server(uvicorn.Config(guard, timeout_graceful_shutdown=LAST_WORDS, **limits, **quiet))
+
+
+def _end_without_store(hub: Hub, server: uvicorn.Server, stop: threading.Event) -> None:
+    """Once another monitor has the store, say so for a while, then end."""
+    while not stop.wait(0.5):
+        if hub.has_lost_store.is_set():
+            stop.wait(LAST_WORDS)
+            server.should_exit = True
+            return
 
 
 @contextmanager
@@ -117,14 +135,6 @@ def background(run: Callable[[threading.Event], None]) -> Iterator[threading.Thr
         thread.join(LAST_WORDS)
 
 
-def _socket(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise UsageError(f"--host {host} --port {port}: {error.strerror or error}; choose another --port") from None
-
-
 def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str | None:
     """The secret in a file; never on the command line, where others could see it."""
     if path is None:
@@ -136,3 +146,56 @@ def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str
     if len(text) < shortest:
         raise UsageError(f"{option} {path}: contains {count(len(text), 'character')}; at least {shortest} are needed")
     return text
+
+
+class Notifier:
+    """A thread that sends alerts that began or ended."""
+
+    NAME = "sending alerts"
+
+    def __init__(self, hub: Hub, address: str, secret: str | None = None) -> None:
+        self._hub, self._address = hub, address
+        self._webhook = Webhook(secret.encode()) if secret else None
+        self._queue: queue.SimpleQueue[Alert | None] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="notifying", daemon=True)
+        self._thread.start()
+
+    def send(self, alert: Alert) -> None:
+        """Queue it for sending."""
+        self._queue.put(alert)
+
+    def close(self) -> None:
+        """Stop trying."""
+        self._stop.set()
+        self._queue.put(None)
+        self._thread.join(ALERT_TIMEOUT + 1)
+
+    def _run(self) -> None:
+        while (alert := self._queue.get()) is not None and not self._stop.is_set():
+            id, fault = f"msg_{uuid.uuid4().hex}", ""
+            for attempt in range(TRIES):
+                try:
+                    self._post(alert, id)
+                except Exception as error:  # whatever the other side answers, the next alert is sent too
+                    fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
+                    self._hub.failed(self.NAME, f"not delivered ({fault}); trying again")
+                    if self._stop.wait(FIRST_PAUSE * 2**attempt):
+                        return
+                else:
+                    self._hub.worked(self.NAME)
+                    break
+            else:
+                self._hub.failed(self.NAME, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
+                log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
+
+    def _post(self, alert: Alert, id: str) -> None:
+        now = datetime.now(UTC)
+        body = json.dumps({"type": f"alert.{alert.state}", "timestamp": now.isoformat(), "data": alert.document()})
+        headers = {"Content-Type": "application/json", "webhook-id": id}
+        headers["webhook-timestamp"] = str(int(now.timestamp()))
+        if self._webhook:
+            headers["webhook-signature"] = self._webhook.sign(id, now, body)
+        request = urllib.request.Request(self._address, body.encode(), headers, method="POST")  # noqa: S310 (checked)
+        with WEB.open(request, timeout=ALERT_TIMEOUT):
+            pass

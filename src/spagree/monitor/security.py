@@ -1,5 +1,5 @@
-"""Who may ask what: a token compared in constant time, the Host and Origin of requests, size limits, and answers that
-reveal nothing about the machine.
+"""Who may ask what: a token compared in constant time, the Host and Origin of requests, size limits, and
+answers that reveal nothing about the machine.
 """
 
 from __future__ import annotations
@@ -12,18 +12,22 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from spagree.monitor.page import login
+from spagree.monitor.pages import login
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
-LARGEST_BODY = 16 * 1024 * 1024
-SLOWEST_BODY = 30.0  # seconds
+LARGEST_BODY, LARGEST_FORM, LARGEST_HEAD = 16 * 1024 * 1024, 8 * 1024, 32 * 1024
+SLOWEST_BODY, SLOWEST_HEAD = 30.0, 10.0  # seconds
+MOST_HEADERS = 100
+HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 COOKIE = "spagree_session"
 FAILURES, WINDOW = 10, 60.0  # wrong tokens of one client in a minute
+MOST_CLIENTS = 1000  # whose wrong tokens are remembered before the old ones are forgotten
 OPEN_PATHS = ("/healthz", "/login")
 SIGNED_PATHS = ("/hooks/potato",)  # verified by their signature if the secret is known
 HEADERS = (
@@ -33,6 +37,7 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+NEEDED = "a token is needed: Authorization: Bearer TOKEN"
 NO_PAGE = b"default-src 'none'; frame-ancestors 'none'"
 
 Scope = MutableMapping[str, Any]
@@ -41,26 +46,88 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 log = logging.getLogger("spagree.monitor")
 
 
-class TooLargeError(Exception):
-    """A body beyond the limit."""
+class Refusal(Exception):  # noqa: N818 (an answer, not a fault)
+    """A request that is refused, with the status and the words of the answer."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status = status
 
 
-class TooSlowError(Exception):
-    """A body that takes too long."""
-
-
-async def body_of(request: Request) -> bytes:
+async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
     """The body, read up to the limits of size and time."""
     body = bytearray()
     try:
         async with asyncio.timeout(SLOWEST_BODY):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > LARGEST_BODY:
-                    raise TooLargeError
+                if len(body) > largest:
+                    raise Refusal(413, f"the body is larger than {largest:,} bytes; send less at a time")
+    except ClientDisconnect:
+        raise Refusal(400, "the body ended early") from None
     except TimeoutError:
-        raise TooSlowError from None
+        raise Refusal(408, f"the body did not arrive within {SLOWEST_BODY:g} seconds; send it again") from None
     return bytes(body)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a small form."""
+    text = (await body_of(request, LARGEST_FORM)).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(text, max_num_fields=5))
+    except ValueError:
+        raise Refusal(422, "the form has more fields than it should") from None
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """Refuses a head that is too large, and hangs up on one that takes too long: nobody knows yet who is asking."""
+
+    _end: asyncio.TimerHandle | None = None
+    _size, _tail = 0, b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first head."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is waited for any more."""
+        self._have_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count what belongs to a head."""
+        if self._end is not None:
+            end = (self._tail + data).find(b"\r\n\r\n")
+            self._size += len(data) if end < 0 else end
+            self._tail = data[-3:]
+            if self._size > LARGEST_HEAD:
+                self._have_head()
+                self.transport.write(HEAD_TOO_LARGE)
+                self.transport.close()
+                return
+        if not self.transport.is_closing():
+            super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """A head begins; the first is awaited already."""
+        if self._end is None:
+            self._await_head()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The guard takes over."""
+        self._have_head()
+        super().on_headers_complete()
+
+    def _await_head(self) -> None:
+        self._size, self._tail = 0, b""
+        self._end = self.loop.call_later(SLOWEST_HEAD, self.transport.close)
+
+    def _have_head(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
 
 
 def problem(status: int, words: str, **headers: str) -> Response:
@@ -71,8 +138,8 @@ def problem(status: int, words: str, **headers: str) -> Response:
 class Guard:
     """Checks every request before the routes see it; on loopback without a token only its Host and Origin."""
 
-    def __init__(self, app: Any, token: str | None = None, *, signed: bool = False) -> None:
-        self.app, self._token, self._signed = app, token, signed
+    def __init__(self, app: Any, token: str | None = None, *, signed: bool = False, proxied: bool = False) -> None:
+        self.app, self._token, self._signed, self._proxied = app, token, signed, proxied
         self._sessions: set[str] = set()
         self._failed: defaultdict[str, deque[float]] = defaultdict(deque)
 
@@ -82,24 +149,31 @@ class Guard:
             await self.app(scope, receive, send)
             return
         request = Request(scope, receive)
-        refused = self._refused(request)
-        if refused is None and request.scope["path"] == "/login" and request.method == "POST":
-            refused = await self._login(request)
+        try:
+            refused = self._refused(request)
+            if refused is None and request.scope["path"] == "/login" and request.method == "POST":
+                refused = await self._login(request)
+        except Refusal as error:
+            refused = problem(error.status, str(error))
         try:
             await (refused or self.app)(scope, receive, _safe_send(send))
         except Exception:  # answered already, by the handler of the application
             log.exception("request failed", extra={"path": request.scope["path"]})
 
     def _refused(self, request: Request) -> Response | None:
+        if len(request.scope["headers"]) > MOST_HEADERS:
+            return problem(431, f"more than {MOST_HEADERS} header fields")
         host = request.headers.get("host", "")
-        if self._token is None and _name(host) not in LOOPBACK:
+        name = host if host == "::1" or host.endswith("]") else host.rsplit(":", 1)[0]
+        if self._token is None and name not in LOOPBACK:
             return problem(403, "unknown Host; use http://127.0.0.1, or start with --host and --token-file")
         origin = request.headers.get("origin")
         # a form of the page itself, sent without referrer
         is_own_form = origin == "null" and request.headers.get("sec-fetch-site") == "same-origin"
-        if origin is not None and urlsplit(origin).netloc != host and not is_own_form:
+        if origin is not None and origin.partition("://")[2] != host and not is_own_form:
             return problem(403, "requests from other sites are refused")
-        if self._token is None or request.scope["path"] in OPEN_PATHS or self._has_token(request):
+        request.scope["is_known"] = self._token is None or self._has_token(request)
+        if request.scope["is_known"] or request.scope["path"] in OPEN_PATHS:
             return None
         if self._signed and request.scope["path"] in SIGNED_PATHS:
             return None
@@ -110,50 +184,49 @@ class Guard:
         if any(hmac.compare_digest(session.encode(), known_session.encode()) for known_session in self._sessions):
             return True
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and not self._is_blocked(request) and self._is_token(token.strip())
+        return scheme.lower() == "bearer" and self._is_token(token.strip())
 
     def _is_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), (self._token or "").encode())
 
     def _ask(self, request: Request) -> Response:
-        """A page for people, text for programs; too many wrong tokens must wait."""
-        if self._is_blocked(request):
-            return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
+        """A page for people, text for programs."""
         if "authorization" in request.headers:
-            self._failed[_client(request)].append(time.monotonic())
-        elif request.scope["path"] == "/" and request.method == "GET":
+            return self._wrong(request, NEEDED, **{"WWW-Authenticate": "Bearer"})
+        if request.scope["path"] == "/" and request.method == "GET":
             html, policy = login()
             return Response(html, 401, {"Content-Security-Policy": policy}, "text/html")
-        return problem(401, "a token is needed: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
+        return problem(401, NEEDED, **{"WWW-Authenticate": "Bearer"})
 
-    def _is_blocked(self, request: Request) -> bool:
-        failed = self._failed[_client(request)]
-        while failed and failed[0] < time.monotonic() - WINDOW:
+    def _wrong(self, request: Request, words: str, **headers: str) -> Response:
+        """The answer to a wrong token; after too many the client has to wait, unless it brings the right one."""
+        now = time.monotonic()
+        for client, failed in list(self._failed.items()) if len(self._failed) > MOST_CLIENTS else []:
+            if failed[-1] < now - WINDOW:
+                del self._failed[client]
+        client = request.client.host if request.client else ""
+        if self._proxied:  # what our proxy has added; what stands before it the client may have invented
+            client = request.headers.get("x-forwarded-for", client).rpartition(",")[2].strip()
+        failed = self._failed[client]
+        failed.append(now)
+        while len(failed) > FAILURES + 1 or failed[0] < now - WINDOW:
             failed.popleft()
-        return len(failed) >= FAILURES
+        if len(failed) > FAILURES:
+            return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
+        return problem(401, words, **headers)
 
     async def _login(self, request: Request) -> Response:
         """Exchange the token for a session cookie that only this site's pages send."""
-        if self._is_blocked(request):
-            return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
-        form = parse_qs((await body_of(request)).decode("utf-8", "replace"), max_num_fields=5)
-        if self._token is None or not self._is_token(form.get("token", [""])[0].strip()):
-            self._failed[_client(request)].append(time.monotonic())
-            return problem(401, "wrong token; it is in the file given with --token-file")
+        form = await form_of(request)
+        if self._token is None or not self._is_token(form.get("token", "").strip()):
+            return self._wrong(request, "wrong token; it is in the file given with --token-file")
         session = secrets.token_urlsafe(32)
         self._sessions.add(session)
         answer = RedirectResponse("/", 303)
-        secure = request.url.scheme == "https"
+        forwarded = request.headers.get("x-forwarded-proto") if self._proxied else None
+        secure = (forwarded or request.url.scheme) == "https"
         answer.set_cookie(COOKIE, session, httponly=True, samesite="strict", secure=secure)
         return answer
-
-
-def _name(host: str) -> str:
-    return host if host == "::1" else host.rsplit(":", 1)[0] if not host.endswith("]") else host
-
-
-def _client(request: Request) -> str:
-    return request.client.host if request.client else ""
 
 
 def _safe_send(send: Send) -> Send:

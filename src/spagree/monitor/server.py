@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
 from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -22,21 +22,19 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from spagree.errors import DataError, SpagreeError
-from spagree.monitor import hooks, page
+from spagree.monitor import hooks, pages
 from spagree.monitor.alerts import notice
+from spagree.monitor.figures import Live
 from spagree.monitor.hub import Hub, Question
 from spagree.monitor.ledger import Events
-from spagree.monitor.live import Live
-from spagree.monitor.security import Guard, TooLargeError, TooSlowError, body_of, problem
+from spagree.monitor.security import Refusal, body_of, form_of, problem
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
-from spagree.timestamps import usual
 
 LONGEST_MARK = 200
-EVERY, SHARE = 5.0, 8.0  # sections are made every five seconds, and take an eighth of the time at most
 HOUR = 3600.0
 METRICS = {
-    "spa": "Sparse Probability of Agreement of all annotations",
+    "spa": "Sparse Probability of Agreement of all annotations, or agreement on whole spans",
     "safe_low": "Lower safe bound",
     "safe_high": "Upper safe bound",
     "annotations": "Annotations that count",
@@ -44,8 +42,8 @@ METRICS = {
 }
 
 
-def application(hub: Hub, token: str | None = None, potato_secret: str | None = None) -> Guard:
-    """The whole server as an ASGI application, behind its guard."""
+def application(hub: Hub, potato_secret: str | None = None) -> Starlette:
+    """The routes as an ASGI application, which its guard stands before."""
     routes = Routes(hub, potato_secret)
 
     @asynccontextmanager
@@ -54,10 +52,11 @@ def application(hub: Hub, token: str | None = None, potato_secret: str | None = 
         routes.stopping.set()
         await asyncio.to_thread(hub.close)
 
-    app = Starlette(
+    return Starlette(
         routes=[
             Route("/", routes.show),
             Route("/changing", routes.changing),
+            Route("/report", routes.report),
             Route("/events", routes.events),
             Route("/marks", routes.mark_form, methods=["POST"]),
             Route("/api/v1/annotations", routes.take, methods=["POST"]),
@@ -75,7 +74,6 @@ def application(hub: Hub, token: str | None = None, potato_secret: str | None = 
         exception_handlers=HANDLERS,
         lifespan=life,
     )
-    return Guard(app, token, signed=potato_secret is not None)
 
 
 def _answer(status: int, message: str | None = None, **headers: str) -> Callable[..., Awaitable[Response]]:
@@ -95,17 +93,18 @@ async def _http(_request: Request, error: HTTPException) -> Response:
     return problem(error.status_code, detail, **(error.headers or {}))
 
 
+async def _refused(_request: Request, error: Refusal) -> Response:
+    return problem(error.status, str(error))
+
+
 HANDLERS: dict[Any, Any] = {
     Exception: _answer(500, "internal error; it was logged, please report it"),
-    TooLargeError: _answer(413, "the body is larger than 16 MB; send fewer annotations at a time"),
-    TooSlowError: _answer(408, "the body did not arrive within 30 seconds; send it again"),
+    Refusal: _refused,
     SpagreeError: _answer(422),
     BusyError: _answer(
         503, "too many events are waiting for the disk; send it again in a second", **{"Retry-After": "1"}
     ),
-    StoreError: _answer(
-        503, "the store did not accept it (disk full, or locked); nothing was stored: send it again later"
-    ),
+    StoreError: _answer(503, **{"Retry-After": "5"}),
     HTTPException: _http,
 }
 
@@ -117,8 +116,6 @@ class Routes:
         self.hub = hub
         self.stopping = asyncio.Event()
         self._potato = Webhook(potato_secret.encode()) if potato_secret else None
-        self._bodies: dict[Question, tuple[float, page.Body]] = {}
-        self._pause = EVERY
         self._rendering = asyncio.Lock()
 
     async def take(self, request: Request) -> Response:
@@ -183,7 +180,22 @@ class Routes:
     async def agreement(self, request: Request) -> Response:
         """GET /api/v1/agreement: the JSON of `spagree score --json`, and the monitored figures."""
         live = await asyncio.to_thread(self.hub.fresh, self._question(request))
-        return JSONResponse(_document(self.hub, live))
+        if live.agreement is None:
+            raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
+        safe, (one, two, more) = live.safe, live.coverage
+        watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
+        watching = {
+            "project": live.project,
+            "question": live.question,
+            "safe": {**watched, "undefined": safe.undefined} if safe.undefined else watched,
+            "target": live.settings.target,
+            "coverage": {"one": one, "two": two, "three_or_more": more},
+            "annotations_per_hour": live.per_hour,
+            "superseded": live.columns.superseded,
+            "notice": notice(live),
+            "alerts": [each.document() for each in self.hub.register.of_question(live.project, live.question)[0]],
+        }
+        return JSONResponse({**live.agreement.to_dict(), "live": watching})
 
     async def projects(self, _request: Request) -> Response:
         """GET /api/v1/projects."""
@@ -199,8 +211,7 @@ class Routes:
         if request.method == "POST":
             value = hooks.decoded(await body_of(request))
             record = value if isinstance(value, dict) else {}
-            at = record.get("time")
-            moment = None if at is None else usual(str(at))
+            moment = hooks.moment(record.get("time"), "time")
             await self._mark(str(record.get("project", "")), str(record.get("text", "")), moment)
         marks = {
             project: [{"time": at, "text": text} for at, text in of_project]
@@ -210,8 +221,8 @@ class Routes:
 
     async def mark_form(self, request: Request) -> Response:
         """POST /marks, the form of the page."""
-        form = parse_qs((await body_of(request)).decode("utf-8", "replace"), max_num_fields=5)
-        fields = {name: form.get(name, [""])[0] for name in ("project", "question", "text")}
+        form = await form_of(request)
+        fields = {name: form.get(name, "") for name in ("project", "question", "text")}
         await self._mark(fields["project"], fields["text"], None)
         return RedirectResponse("/?" + urlencode({name: fields[name] for name in ("project", "question")}), 303)
 
@@ -228,7 +239,8 @@ class Routes:
         question, kind = self._question(request), request.query_params.get("format", "csv")
         if kind not in ("csv", "parquet"):
             raise DataError("format must be csv or parquet")
-        frame, content = await asyncio.to_thread(self.hub.ledger.columns(*question).frame), io.BytesIO()
+        columns = self.hub.ledger.columns(*question)
+        frame, content = await asyncio.to_thread(columns.marks if columns.places else columns.frame), io.BytesIO()
         await asyncio.to_thread(frame.write_csv if kind == "csv" else frame.write_parquet, content)
         media = "text/csv; charset=utf-8" if kind == "csv" else "application/vnd.apache.parquet"
         headers = {"Content-Disposition": f"attachment; filename=annotations.{kind}"}
@@ -241,8 +253,8 @@ class Routes:
         question = self._question(request) if named or len(questions) == 1 else None
         query = self._query(request)
         async with self._rendering:
-            content = await self._content(request, question) if question else page.NOTHING
-            html, policy = await asyncio.to_thread(page.render, self.hub, question, query, content)
+            content = await self._content(request, question) if question else pages.NOTHING
+            html, policy = await asyncio.to_thread(pages.render, self.hub, question, query, content)
         return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
 
     async def changing(self, request: Request) -> Response:
@@ -253,19 +265,17 @@ class Routes:
         return Response(json.dumps(content, ensure_ascii=False, allow_nan=False), media_type="application/json")
 
     async def _content(self, request: Request, question: Question) -> dict[str, Any]:
-        """What changes: the current top, and sections rendered once for everybody, every few seconds."""
+        """What changes on the page."""
         version, live = await asyncio.to_thread(self.hub.live, question)
         part = await self._part(request, question)
-        if part is not None:
-            below = await asyncio.to_thread(page.body, part, version)
-            return await asyncio.to_thread(page.changing, self.hub, part, version, below)
-        rendered, body = self._bodies.get(question, (0.0, None))
-        start = time.monotonic()
-        if body is None or (body.version != version and start - rendered > self._pause):
-            body = await asyncio.to_thread(page.body, live, version)
-            self._bodies[question] = (time.monotonic(), body)
-            self._pause = max(EVERY, SHARE * (time.monotonic() - start))
-        return await asyncio.to_thread(page.changing, self.hub, live, version, body)
+        return await asyncio.to_thread(pages.changing, self.hub, part or live, version)
+
+    async def report(self, request: Request) -> Response:
+        """GET /report: the report of a question, counted from the last mark on."""
+        async with self._rendering:
+            live = await asyncio.to_thread(self.hub.fresh, self._question(request))
+            html, policy = await asyncio.to_thread(pages.report, live)
+        return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
 
     async def events(self, _request: Request) -> Response:
         """GET /events: which questions changed."""
@@ -287,37 +297,19 @@ class Routes:
         content = await asyncio.to_thread(generate_latest, _Collector(self.hub))
         return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def health(self, _request: Request) -> Response:
-        """GET /healthz."""
-        return JSONResponse({"status": "ok"})
+    async def health(self, request: Request) -> Response:
+        """GET /healthz: whether annotations are stored; why not, and the last faults, only for who has the token."""
+        trouble = self.hub.trouble()
+        if not request.scope["is_known"]:
+            return JSONResponse({"status": "failing" if trouble else "ok"}, 503 if trouble else 200)
+        faults = {name: {"fault": each.words, "time": each.at, "is_over": each.is_over}
+                  for name, each in self.hub.faults.items()}  # fmt: skip
+        document = {"status": "failing" if trouble else "ok", "sources": faults}
+        return JSONResponse(document | ({"error": trouble} if trouble else {}), 503 if trouble else 200)
 
     async def openapi(self, _request: Request) -> Response:
         """GET /api/v1/openapi.json."""
-        return Response(own_file("openapi.json", page.WEB), media_type="application/json")
-
-
-def _document(hub: Hub, live: Live) -> dict[str, Any]:
-    """The documented JSON, and the monitored figures."""
-    if live.agreement is None:
-        raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
-    safe = live.safe
-    watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
-    alerts, _ = hub.register.of_question(live.project, live.question)
-    one, two, more = live.coverage
-    return {
-        **live.agreement.to_dict(),
-        "live": {
-            "project": live.project,
-            "question": live.question,
-            "safe": {**watched, "undefined": safe.undefined} if safe.undefined else watched,
-            "target": live.settings.target,
-            "coverage": {"one": one, "two": two, "three_or_more": more},
-            "annotations_per_hour": live.per_hour,
-            "superseded": live.columns.superseded,
-            "notice": notice(live),
-            "alerts": [alert.document() for alert in alerts],
-        },
-    }
+        return Response(own_file("openapi.json", pages.WEB), media_type="application/json")
 
 
 class _Collector:
@@ -332,15 +324,22 @@ class _Collector:
         gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
         for question in self._hub.questions():
             live = self._hub.live(question)[1]
-            spa = live.agreement.spa.value if live.agreement else None
+            spa = live.headline.value if live.headline else None
             alerts = len(self._hub.register.of_question(*question)[0])
             values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
             for name, value in zip(METRICS, values, strict=True):
                 if value is not None:
                     gauges[name].add_metric(list(question), float(value))
+        failing = GaugeMetricFamily("spagree_source_failing", "Whether a source fails now", labels=["source"])
+        last = GaugeMetricFamily("spagree_source_last_fault", "When a source last failed", labels=["source"])
+        for name, fault in self._hub.faults.items():
+            failing.add_metric([name], float(not fault.is_over))
+            last.add_metric([name], fault.at)
+        stored = GaugeMetricFamily("spagree_store_failing", "Whether nothing can be stored now")
+        stored.add_metric([], float(bool(self._hub.trouble())))
         drift = float(sum(comparison.total for comparison in self._hub.reconciled.values()))
         counters = [
             CounterMetricFamily("spagree_events", "Events received since the start", value=float(self._hub.taken)),
             CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),
         ]
-        return [*gauges.values(), *counters]
+        return [*gauges.values(), failing, last, stored, *counters]

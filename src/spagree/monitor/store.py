@@ -1,9 +1,12 @@
 """The durable store: SQLite for one machine, PostgreSQL for a team; one schema, one writer.
 
-A row is acknowledged after its transaction is on disk (SQLite: WAL with synchronous=FULL; PostgreSQL: its default).
-The ledger numbers rows and alone decides whether an annotation is new: the number is the only key, so writing a row
-appends to a single tree. The schema has a number too: an older one is migrated when the store is opened, a newer one is
-refused.
+A row is acknowledged after its transaction is on disk (SQLite: WAL with synchronous=FULL; PostgreSQL: its
+default). The ledger numbers rows and alone decides whether an annotation is new: the number is the only key,
+so writing a row appends to a single tree. The schema has a number too: an older one is migrated when the
+store is opened, a newer one is refused.
+
+A lock keeps a second monitor out, but a lock can be lost with its connection. So whoever opens the store raises its
+epoch, and every transaction ends by looking whether the epoch is still its own: what was taken over writes nothing.
 """
 
 from __future__ import annotations
@@ -11,39 +14,48 @@ from __future__ import annotations
 import asyncio
 import queue
 import re
+import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from spagree.errors import FileError, MissingExtraError, UsageError
-from spagree.monitor.ledger import Annotation, Batch, Events, Key, Ledger, Row
+from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.messages import shown
+from spagree.monitor.ledger import Batch, Events, Key, Ledger, Reported, Stored
+from spagree.read.databases.addresses import is_server, public
 
-SCHEMA = 1
-MIGRATIONS: dict[int, Sequence[str]] = {}  # version → statements that lead to the next one
+SCHEMA = 2
+MIGRATIONS = {1: ["ALTER TABLE spagree_store ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0"]}  # version → to the next one
 LOCK = 0x5BA61EE  # of PostgreSQL, held while a monitor writes
+CUT = {"connect_timeout": 10, "tcp_user_timeout": 30_000, "keepalives_idle": 30}  # when a network counts as cut
 AT_ONCE = 50_000  # rows read in one go
 TOGETHER = 100  # rows written by one statement
 MOST = 20_000  # events in a transaction
 WAITING = 200_000  # events that may wait for the disk before new ones are refused
+NOT_STORED = "the store did not accept it ({}); nothing was stored: send it again later"
 SHARED = ("project", "question", "source", "seq", "arrived")  # columns of a batch with one value for all rows
 PER_ROW = ("id", "item", "annotator", "label", "version", "time")
 
 metadata = sa.MetaData()
-about = sa.Table("spagree_store", metadata, sa.Column("schema_version", sa.Integer, primary_key=True))
+about = sa.Table(
+    "spagree_store",
+    metadata,
+    sa.Column("schema_version", sa.Integer, primary_key=True),
+    sa.Column("epoch", sa.Integer, nullable=False),
+)
 annotation_table = sa.Table(
     "spagree_annotations",
     metadata,
-    *(sa.Column(name, sa.Text, nullable=False) for name in Annotation._fields[:7]),
+    *(sa.Column(name, sa.Text, nullable=False) for name in Reported._fields[:7]),
     sa.Column("version", sa.Double),
     sa.Column("time", sa.Double),
     sa.Column("deleted", sa.Boolean, nullable=False),
@@ -67,69 +79,120 @@ alerts = sa.Table(
 )
 
 
+class StoreError(FileError):
+    """The store failed; nothing was stored or counted."""
+
+
+class TakenOverError(StoreError):
+    """Another monitor has taken the store over."""
+
+
+class UnstorableError(DataError):
+    """A value that the store cannot hold."""
+
+
+class BusyError(Exception):
+    """Too many events are waiting for the disk; send them again later."""
+
+
 class Store:
     """The open store; one process at a time."""
 
     def __init__(self, address: str) -> None:
-        self.address = address
-        self.is_postgres = address.startswith(("postgresql://", "postgres://"))
+        self.is_postgres = is_server(address)
+        self.name = public(address) if self.is_postgres else address
         self._lock: Any = None
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
         self._one, self._many = self._statements()
         try:
-            self._hold()
-            self._prepare()
-        except (sa.exc.SQLAlchemyError, OSError) as error:
+            self._hold(address)
+            self.epoch = self._taken_over()
+        except (sa.exc.SQLAlchemyError, OSError, ValueError) as error:
             self.close()
+            if isinstance(error, UsageError):
+                raise
             raise FileError(f"{self.name}: cannot be used as a store ({_cause(error)}); name another --store") from None
-        except UsageError:
-            self.close()
-            raise
 
-    @property
-    def name(self) -> str:
-        """The address without a password."""
-        return str(self.engine.url.render_as_string(hide_password=True)) if self.is_postgres else self.address
-
-    def _hold(self) -> None:
+    def _hold(self, address: str) -> None:
         """One monitor at a time: two would not see each other's annotations."""
         if self.is_postgres:
             self._lock = self.engine.connect()
-            free = self._lock.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK))).scalar()
-            self._lock.commit()
-        else:
-            self._lock = Path(f"{self.address}.lock").open("w")  # noqa: SIM115 (held until close)
-            free = _locked(self._lock)
+            free = self._has_lock()
+        else:  # on Linux the file itself, whatever its name: elsewhere SQLite's own locks are of the same kind
+            locked = Path(address) if sys.platform == "linux" else Path(f"{Path(address).resolve()}.lock")
+            self._lock = locked.open("ab")
+            free = True
+            with suppress(ImportError):  # Windows has the epoch alone
+                import fcntl
+
+                try:
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    free = False
         if not free:
             raise UsageError(f"{self.name}: another monitor uses this store; stop it, or name another --store")
 
-    def _prepare(self) -> None:
-        """Create the tables, or bring those of an older version up to date."""
+    def _taken_over(self) -> int:
+        """Create the tables, or bring those of an older version up to date; the epoch that begins now."""
         with self.engine.begin() as connection:
             metadata.create_all(connection)
             version = connection.execute(sa.select(about.c.schema_version)).scalar()
             if version is None:
-                connection.execute(about.insert().values(schema_version=SCHEMA))
-                return
+                connection.execute(about.insert().values(schema_version=SCHEMA, epoch=0))
+                version = SCHEMA
             if version > SCHEMA:
                 raise UsageError(f"{self.name}: written by a newer spagree (schema {version}); update spagree")
             for step in range(version, SCHEMA):
                 for statement in MIGRATIONS[step]:
                     connection.execute(sa.text(statement))
-            connection.execute(about.update().values(schema_version=SCHEMA))
+            connection.execute(about.update().values(schema_version=SCHEMA, epoch=about.c.epoch + 1))
+            return int(connection.execute(sa.select(about.c.epoch)).scalar_one())
+
+    @contextmanager
+    def _writing(self) -> Iterator[sa.Connection]:
+        """A transaction, which is kept only if nobody has taken over; a failure says why."""
+        held = sa.select(about.c.epoch).with_for_update(read=True)  # who takes over waits until this is on disk
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+                if connection.execute(held).scalar() != self.epoch:
+                    raise TakenOverError(f"{self.name}: another monitor has taken this store over; this one stops")
+        except (sa.exc.DataError, ValueError, OverflowError) as error:
+            raise UnstorableError(f"a value cannot be stored ({_cause(error)}); remove it") from None
+        except (sa.exc.SQLAlchemyError, OSError) as error:
+            if isinstance(error, StoreError):
+                raise
+            raise StoreError(NOT_STORED.format(_cause(error))) from error
+
+    def _has_lock(self) -> bool:
+        """Whether PostgreSQL's lock is ours, or free and then taken; a connection that was lost is made again."""
+        self._lock.rollback()
+        is_ours = bool(self._lock.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK))).scalar())
+        self._lock.commit()
+        return is_ours
+
+    def check(self, *, by_writing: bool = True) -> None:
+        """Raise if nothing could be stored now; take a lock again that was lost."""
+        if self.is_postgres and self._lock is not None:
+            with suppress(sa.exc.SQLAlchemyError):
+                self._has_lock()
+        with self._writing() as connection:
+            if by_writing:
+                connection.execute(about.update().values(epoch=about.c.epoch))
 
     def _statements(self) -> tuple[str, str]:
         """What writes one row, and what writes many at once.
 
-        They go to the driver as they are: SQLAlchemy's handling of parameters costs more than the insert. Many rows in
-        one statement take the interpreter's lock once, and leave it to the event loop in between.
+        They go to the driver as they are: SQLAlchemy's handling of parameters costs more than the insert.
+        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in
+        between.
         """
         one = str(self._insert(annotation_table).compile(self.engine, column_keys=list(annotation_table.c.keys())))
         head, values, tail = re.split(r"VALUES (\([^)]*\))", one)
         return one, f"{head}VALUES {', '.join([values] * TOGETHER)}{tail}"
 
     def tuples(self) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """Every row in the order of arrival as it is stored, tens of thousands at a time, straight from the driver."""
+        """Every stored row in the order of arrival, tens of thousands at a time, straight from the driver."""
         with self.engine.connect() as connection:
             name = ("rows",) if self.is_postgres else ()  # a named cursor does not fetch everything at once
             cursor = connection.connection.cursor(*name)
@@ -138,13 +201,13 @@ class Store:
                 yield rows
             cursor.close()
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Stored]) -> None:
         """Store rows, new or changed, in one transaction; returns once they are on disk."""
         if not rows:
             return
         values = [(*annotation, seq, arrived) for annotation, seq, arrived in rows]
         whole = len(values) // TOGETHER * TOGETHER
-        with self.engine.begin() as connection:
+        with self._writing() as connection:
             for start in range(0, whole, TOGETHER):
                 together = tuple(chain.from_iterable(values[start : start + TOGETHER]))
                 connection.exec_driver_sql(self._many, together)
@@ -152,18 +215,18 @@ class Store:
                 connection.exec_driver_sql(self._one, values[whole:])
 
     def append(self, batches: Iterable[Batch], seq: int, arrived: float) -> None:
-        """Store batches of new annotations, numbered from seq on, in one transaction; returns once they are on disk."""
+        """Store batches of new annotations, numbered from seq on, in one transaction; returns once on disk."""
         if self.is_postgres:
             numbered = enumerate(chain.from_iterable(batches), seq)
-            self.write([Row(annotation, number, arrived) for number, annotation in numbered])
+            self.write([Stored(annotation, number, arrived) for number, annotation in numbered])
             return
-        with self.engine.begin() as connection:
+        with self._writing() as connection:
             for batch in batches:
                 self._append(connection, batch, seq, arrived)
                 seq += len(batch)
 
     def _append(self, connection: sa.Connection, batch: Batch, seq: int, arrived: float) -> None:
-        """Values shared by all rows are passed to SQLite once per statement: passing them is most of the cost."""
+        """Values shared by all rows are passed once per statement: passing them is most of the cost."""
         columns = {name: getattr(batch, name) for name in PER_ROW}
         varying = tuple(name for name, values in columns.items() if len(set(values)) > 1)
         shared = [columns[name][0] for name in PER_ROW if name not in varying]
@@ -197,7 +260,7 @@ class Store:
 
     def _upsert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         if rows:
-            with self.engine.begin() as connection:
+            with self._writing() as connection:
                 connection.execute(self._insert(table), rows)
 
     def _insert(self, table: sa.Table) -> Any:
@@ -208,15 +271,20 @@ class Store:
 
     def close(self) -> None:
         """Close the connections and let another process in."""
-        if self._lock is not None:
-            with suppress(sa.exc.SQLAlchemyError):
-                self._lock.close()
+        if self.is_postgres and self._lock is not None:
+            with suppress(
+                sa.exc.SQLAlchemyError
+            ):  # the server may take its time to notice that a connection was closed
+                self._lock.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+            self._lock.close()
         self.engine.dispose()
+        if not self.is_postgres and self._lock is not None:  # at last: it would take SQLite's own locks along
+            self._lock.close()
 
 
 @lru_cache(maxsize=200)  # one for each number of rows and mix of columns
 def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
-    """The statement for some rows of a batch, from the one for a single row: shared values come first, with numbers."""
+    """The statement for some rows of a batch, from that for a single row: shared values come first."""
     shared = (*SHARED, *(name for name in PER_ROW if name not in varying))
     numbers = {name: f"?{place}" for place, name in enumerate(shared, 1)} | {"deleted": "0"}
     rows_sql = []
@@ -230,7 +298,11 @@ def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
 
 
 def _sqlite(address: str) -> sa.Engine:
-    engine = sa.create_engine(f"sqlite:///{address}", connect_args={"timeout": 30, "check_same_thread": False})
+    if not address or "\0" in address or address.startswith((":", "file:")) or "://" in address:
+        what = "nothing that outlives the monitor" if address in ("", ":memory:") else "neither a file nor PostgreSQL"
+        raise UsageError(f"--store {shown(address)}: {what}; name a file, or postgresql://…")
+    url = sa.URL.create("sqlite", database=address)  # as it is: part of a text, ? and % would mean something
+    engine = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": 30, "check_same_thread": False})
 
     @sa.event.listens_for(engine, "connect")
     def _durable(connection: Any, _record: Any) -> None:
@@ -245,34 +317,20 @@ def _postgres(address: str) -> sa.Engine:
         import psycopg  # noqa: F401
     except ImportError:
         raise MissingExtraError("postgres", "a PostgreSQL store") from None
-    url = "postgresql+psycopg://" + address.split("://", 1)[1]
-    return sa.create_engine(url, pool_pre_ping=True, paramstyle="format")
-
-
-def _locked(file: IO[str]) -> bool:
     try:
-        import fcntl
-    except ImportError:  # Windows
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        url = sa.make_url("postgresql+psycopg://" + address.split("://", 1)[1])
+    except (sa.exc.ArgumentError, ValueError):
+        raise UsageError(
+            f"--store {public(address)}: not an address; write postgresql://USER@HOST:PORT/DATABASE"
+        ) from None
+    limits = {name: value for name, value in CUT.items() if name not in url.query}
+    return sa.create_engine(url, pool_pre_ping=True, paramstyle="format", hide_parameters=True, connect_args=limits)
 
 
 def _cause(error: Exception) -> str:
     """The database's message, without the statement and its values."""
     origin = getattr(error, "orig", None) or error
     return str(origin).strip().splitlines()[0]
-
-
-class StoreError(Exception):
-    """The store failed; nothing was stored or counted."""
-
-
-class BusyError(Exception):
-    """Too many events are waiting for the disk; send them again later."""
 
 
 Done = Future[int] | asyncio.Future[int]
@@ -291,7 +349,8 @@ class Writer:
         self._ledger, self._store, self._changed = ledger, store, changed
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._waiting = 0
-        self._latest = 0.0
+        self.trouble: StoreError | None = None
+        """Why nothing can be stored now."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -310,6 +369,8 @@ class Writer:
     def _ask(self, events: Events, done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError
+        if isinstance(self.trouble, TakenOverError):
+            raise self.trouble
         self._waiting += len(events)
         self._queue.put(_Request(events, done))
 
@@ -343,28 +404,37 @@ class Writer:
     def _write(self, requests: Sequence[_Request]) -> None:
         try:
             questions, sizes = self._kept(requests)
+        except UnstorableError as error:
+            if len(requests) > 1:  # each request is judged by itself: the others are stored
+                for request in requests:
+                    self._write([request])
+            else:
+                _answer([(request.done, error) for request in requests])
+            return
         except Exception as error:  # whatever the error, nobody may believe the events were stored
-            failed = StoreError(f"{type(error).__name__}")
-            failed.__cause__ = error
+            failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
+            failed.__cause__ = None if failed is error else error
+            self.trouble = failed
             _answer([(request.done, failed) for request in requests])
             return
+        self.trouble = None
         _answer([(request.done, size) for request, size in zip(requests, sizes, strict=True)])
         if questions:
             self._changed(questions)
 
     def _kept(self, requests: Sequence[_Request]) -> tuple[set[tuple[str, str]], list[int]]:
         """The questions that changed, and how many annotations each request added or changed."""
-        self._latest = max(self._latest, time.time())  # setting the clock back does not reverse the order
+        now = self._ledger.next_moment()
         batches = [request.events for request in requests if isinstance(request.events, Batch)]
         if len(batches) == len(requests) and self._ledger.are_new(batches):
-            self._store.append(batches, self._ledger.seq + 1, self._latest)  # nothing to compare: all are new
-            self._ledger.append(batches, self._latest)
+            self._store.append(batches, self._ledger.seq + 1, now)  # nothing to compare: all are new
+            self._ledger.append(batches, now)
             return {(each.project, each.question) for each in batches}, [len(each) for each in batches]
-        fresh: dict[Key, Row] = {}
+        fresh: dict[Key, Stored] = {}
         sizes = []
         for request in requests:
             before = len(fresh)
-            self._ledger.changes(request.events, self._latest, fresh)
+            self._ledger.changes(request.events, now, fresh)
             sizes.append(len(fresh) - before)
         if fresh:
             self._store.write(list(fresh.values()))
@@ -372,7 +442,7 @@ class Writer:
         return {key[:2] for key in fresh}, sizes
 
 
-Answer = tuple[Done, int | StoreError]
+Answer = tuple[Done, int | StoreError | UnstorableError]
 
 
 def _answer(answers: Sequence[Answer]) -> None:
@@ -392,7 +462,7 @@ def _settle(answers: Sequence[Answer]) -> None:
     for done, answer in answers:
         if done.done():  # the client has hung up
             continue
-        if isinstance(answer, StoreError):
+        if isinstance(answer, Exception):
             done.set_exception(answer)
         else:
             done.set_result(answer)

@@ -5,12 +5,21 @@
   const search = location.search;
   const connection = document.getElementById("connection");
   const show = (content) => {
-    spagree.redraw(content, document.getElementById("sections"));
+    spagree.redraw(content);
+    localise();
     document.body.dataset.version = content.version;
   };
+  // Moments in the reader's own time, as the chart has them.
+  const two = (number) => String(number).padStart(2, "0");
+  const localise = () => {
+    for (const each of document.querySelectorAll("time[data-at]")) {
+      const at = new Date(1000 * Number(each.dataset.at));
+      each.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+    }
+  };
+  localise();
   let asking = false;
   let again = false;
-  let later;
   const ask = async () => {
     if (asking) { again = true; return; }
     asking = true;
@@ -19,8 +28,6 @@
       if (answer.ok) {
         const content = await answer.json();
         show(content);
-        clearTimeout(later);
-        if (content.is_behind) later = setTimeout(ask, 5000);
       }
     } catch { /* the connection says so */ }
     asking = false;

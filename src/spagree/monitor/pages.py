@@ -1,4 +1,4 @@
-"""Figures → the live page: first what a manager needs, then the report's sections."""
+"""Figures → the live page: on one screen what a manager needs; the report of the phase is another page."""
 
 from __future__ import annotations
 
@@ -6,40 +6,29 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
-from spagree.errors import count
+from spagree import __version__
+from spagree.errors import DataError, count
 from spagree.monitor.alerts import Alert, notice
+from spagree.monitor.figures import NO_BOUNDS, Live
 from spagree.monitor.hub import Hub, Question
-from spagree.monitor.live import Live, Safe
 from spagree.present.charts.agreement import trend
 from spagree.present.charts.spec import PAGE, theme
-from spagree.present.report import sections
-from spagree.present.report.page import (
-    drawing_library,
-    in_script,
-    no_end_of_script,
-    own_file,
-    policy,
-    section_html,
-    specs,
-    template,
-)
-from spagree.present.report.parts import Section
-from spagree.present.sentence import both_intervals
-from spagree.present.wording import figure, limits, moment, number, printable
-from spagree.version import __version__
+from spagree.present.report import page as report_page
+from spagree.present.report.page import drawing_library, in_script, no_end_of_script, own_file, policy, tell, template
+from spagree.present.spans import spans_sentences
+from spagree.present.words import figure, limits, moment, number, printable
+from spagree.spans import SpanAgreement
 
-LEAST_FOR_SECTIONS = 2  # annotations
 SHOWN_PAST = 10
 SHOWN_TITLES = 4
-WIDTH = 400  # of the bar
 WEB = "spagree.monitor.web"
 MINUTE, HOUR, DAY = 60, 3600, 86_400
-SECTIONS = ("trust", "chance", "where", "items", "who", "course", "next")  # the method is the report's
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FirstLine:
     """Whether to intervene, in one line."""
 
     state: str
@@ -48,97 +37,85 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
-    """The first screen."""
+class FirstScreen:
+    """The whole screen."""
 
-    verdict: Verdict
+    verdict: FirstLine
     notice: str
     value: str
-    interval: str
-    safe: str
-    safe_words: str
+    ends: str
+    bounds: str
+    words: str
     target: str
     bar: Mapping[str, float | None] | None
     since: str
+    began: float | None
     facts: tuple[tuple[str, str], ...]
     alerts: Sequence[Alert]
     past: Sequence[Alert]
     sources: tuple[tuple[str, str], ...]
+    report: str
+    no_trend: str
 
 
-def top(hub: Hub, live: Live) -> Top:
-    """Put the figures of a question into words."""
+def top(hub: Hub, live: Live) -> FirstScreen:
+    """Put the figures of a question, since its last mark, into words."""
     alerts, past = hub.register.of_question(live.project, live.question)
-    spa = live.agreement.spa if live.agreement else None
-    both = both_intervals(live.agreement.findings) if live.agreement else ""
-    return Top(
+    safe, target = live.safe, live.settings.target
+    words = f"{safe.undefined[:1].upper()}{safe.undefined[1:]}."
+    if safe.low is not None:
+        items, since = count(safe.items, "item"), " since the last mark" if live.marks else " so far"
+        first = f"first {live.settings.first} annotations of {items}{since}"
+        words = f"95% bounds that hold however often you look: {first}."
+    value, low, high, ends = safe.value, safe.low, safe.high, "Safe bounds"
+    spans = live.agreement if isinstance(live.agreement, SpanAgreement) else None
+    if spans is not None:
+        value, low, high, ends = spans.exact.value, spans.exact.low, spans.exact.high, "95% interval"
+        words = f"{' '.join(spans_sentences(spans.findings))} The interval is for one look: {NO_BOUNDS}."
+    places = {"value": value, "low": low, "high": high, "target": target}  # on the scale, in percent
+    bar = {name: None if place is None else place * 100 for name, place in places.items()}
+    return FirstScreen(
         verdict(live, alerts),
         notice(live),
-        figure(spa.value) if spa and spa.value is not None else "–",
-        f"95% interval {both}" if both else "no interval yet",
-        "–" if live.safe.low is None else limits(live.safe.low, live.safe.high),
-        _safe_words(live.safe, live.settings.first, bool(live.marks)),
-        "" if live.settings.target is None else figure(live.settings.target),
-        _bar(live),
-        _since(live),
+        "–" if value is None else figure(value),
+        ends,
+        "" if low is None else limits(low, high).replace(" to ", "–"),
+        words,
+        "" if target is None else f"{target:g}",
+        None if value is None else bar,
+        printable(live.marks[-1][1], 60) if live.marks else "",
+        live.marks[-1][0] if live.marks else None,
         facts(hub, live),
         alerts,
         past[:SHOWN_PAST],
         _sources(hub),
+        f"/report?{urlencode({'project': live.project, 'question': live.question})}",
+        "The chart needs two closed items." if spans is None else "There is no chart for marks.",
     )
 
 
-def verdict(live: Live, alerts: Sequence[Alert]) -> Verdict:
+def verdict(live: Live, alerts: Sequence[Alert]) -> FirstLine:
     """Whether to intervene: the open alerts, or whether the target is certainly reached."""
+    target, low = live.settings.target, live.safe.low
+    state, words = "look", "No alert is open; too few items yet to tell whether agreement reaches the target."
     if len(alerts) == 1:
         also = " People also agree less on the latest items." if notice(live) else ""
-        return Verdict("problem", "✕", f"One thing needs a look: {alerts[0].title}.{also}")
-    if alerts:
+        state, words = "problem", f"One thing needs a look: {alerts[0].title}.{also}"
+    elif alerts:
         titles = " · ".join(alert.title for alert in alerts[:SHOWN_TITLES])
         more = " · …" if len(alerts) > SHOWN_TITLES else ""
-        return Verdict("problem", "✕", f"{len(alerts)} things need a look: {titles}{more}")
-    is_fine, words = _without_alert(live)
-    return Verdict("ok", "✓", words) if is_fine else Verdict("look", "…", words)
-
-
-def _without_alert(live: Live) -> tuple[bool, str]:
-    """Whether all is well while no alert is open, and how things are."""
-    target, low = live.settings.target, live.safe.low
-    if live.safe.value is None:
-        return False, "Too early to tell: no item has two annotations yet."
-    if notice(live):
-        return False, "No alert is open, but people agree less on the latest items."
-    if target is None:
-        return True, "No alert is open. Set --target to be told when agreement falls below it."
-    if low is not None and low >= target:
-        return True, "Agreement is above the target; no alert is open."
-    return False, "No alert is open; too few items yet to tell whether agreement reaches the target."
-
-
-def _safe_words(safe: Safe, first: int, is_marked: bool) -> str:
-    if safe.low is None:
-        return f"{safe.undefined[:1].upper()}{safe.undefined[1:]}."
-    since = " since the last mark" if is_marked else " so far"
-    return (
-        f"95% bounds that hold however often you look: first {first} annotations of {count(safe.items, 'item')}{since} "
-        f"(mean {figure(safe.value)})."
-    )
-
-
-def _since(live: Live) -> str:
-    """The last mark, where the chart begins; nothing before it is drawn."""
-    if not live.marks:
-        return ""
-    at, text = live.marks[-1]
-    return f"“{printable(text, 60)}” ({moment(at)} UTC)"
-
-
-def _bar(live: Live) -> Mapping[str, float | None] | None:
-    spa = live.agreement.spa if live.agreement else None
-    if spa is None or spa.value is None:
-        return None
-    places = {"value": spa.value, "low": live.safe.low, "high": live.safe.high, "target": live.settings.target}
-    return {name: None if place is None else place * WIDTH for name, place in places.items()}
+        state, words = "problem", f"{len(alerts)} things need a look: {titles}{more}"
+    elif isinstance(live.agreement, SpanAgreement) and live.agreement.exact.value is not None:
+        state, words = "fine", "No alert is open: of marks, overlap and the assumption are watched, and no target."
+    elif live.safe.value is None:
+        words = "Too early to tell: no item has two annotations yet."
+    elif notice(live):
+        words = "No alert is open, but people agree less on the latest items."
+    elif target is None:
+        state, words = "fine", "No alert is open. Set --target to be told when agreement falls below it."
+    elif low is not None and low >= target:
+        state, words = "fine", "Agreement is above the target; no alert is open."
+    return FirstLine(state, {"problem": "✕", "fine": "✓", "look": "…"}[state], words)
 
 
 def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
@@ -147,7 +124,13 @@ def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
     expected = hub.expected.get(live.project)
     untouched = f"; {expected - one - two - more:,} with none" if expected and expected > one + two + more else ""
     again = live.columns.superseded
+    marks: tuple[tuple[str, str], ...] = ()
+    if isinstance(live.agreement, SpanAgreement):
+        by_character = live.agreement.characters
+        ends = "" if by_character.low is None else f", {limits(by_character.low, by_character.high)}"
+        marks = (("marks", f"{live.agreement.data.marks:,}"), ("by character", figure(by_character.value) + ends))
     return (
+        *marks,
         ("annotations", f"{len(live.columns.item):,}" + (f" ({again:,} replaced by a later one)" if again else "")),
         ("per hour", number(round(live.per_hour))),
         ("items", f"{two + more:,} with two or more, {one:,} with one{untouched}"),
@@ -162,7 +145,12 @@ def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
         now = f"{count(last.drift, 'difference')} corrected" if last.drift else "no difference"
         all_along = "" if last.total == last.drift else f" ({last.total:,} corrected since the start)"
         lines.append((f"compared with {printable(source, 60)}", f"{ago(last.at)}, {now}{all_along}"))
-    return (*lines, *((printable(source, 60), fault) for source, fault in hub.faults.items()))
+    for source, fault in hub.faults.items():
+        when = f"worked again; last fault {ago(fault.at)}" if fault.is_over else ago(fault.at)
+        lines.append((printable(source, 60), f"{printable(fault.words, 200)} ({when})"))
+    if trouble := hub.trouble():
+        lines.append(("the store", printable(trouble, 200)))
+    return tuple(lines)
 
 
 def ago(then: float | None, now: float | None = None) -> str:
@@ -192,56 +180,37 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
             "high": max(step.low, step.high),
             "recent": step.recent,
             "items": step.items,
-            "when": moment(step.time),
+            "phase": step.phase,
             "shown": figure(step.value),
             "bounds": limits(step.low, step.high) if step.low <= step.high else "none fits",
             "latest": figure(step.recent),
         }
         for step in live.trend
     ]
-    first = live.trend[0].time
-    marks = [{"time": at * 1000, "text": printable(text, 40)} for at, text in live.marks if at >= first]
+    marks = [{"time": at * 1000, "text": printable(text, 40)} for at, text in live.marks]
     chart = trend(rows, marks, live.settings.target)
     return {**chart, "description": "Agreement of closed items over time"}
 
 
-def parts(live: Live) -> list[Section]:
-    """The report's sections, if there is enough data for them."""
-    if live.agreement is None or len(live.columns.item) < LEAST_FOR_SECTIONS:
-        return []
-    all_sections = sections(live.agreement.breakdowns(), live.agreement.understood, live.agreement.options)
-    return [section for section in all_sections if section.id in SECTIONS]
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """The report's sections as HTML by id, and their charts; ``version`` is that of the figures."""
-
-    version: int
-    sections: Mapping[str, str]
-    specs: Mapping[str, Any]
-
-
-def body(live: Live, version: int) -> Body:
-    """Render the sections."""
-    chosen = parts(live)
-    return Body(version, {section.id: section_html(section) for section in chosen}, specs(chosen))
-
-
-def changing(hub: Hub, live: Live, version: int, below: Body) -> dict[str, Any]:
-    """Everything that changes while the page is open: HTML by id, and the charts.
-
-    The top is always current; the sections may be a few seconds older, and the page then asks again.
-    """
+def changing(hub: Hub, live: Live, version: int) -> dict[str, Any]:
+    """Everything that changes while the page is open: HTML by id, and the chart."""
     drawn = trend_spec(live)
     html = _template("top.html.j2").render(top=top(hub, live), has_trend=drawn is not None, moment=moment)
-    charts = {"trend": drawn} if drawn is not None else {}
-    return {
-        "version": version,
-        "is_behind": below.version != version,
-        "sections": {"live": html, **below.sections},
-        "specs": {**charts, **below.specs},
-    }
+    return {"version": version, "sections": {"live": html}, "specs": {"trend": drawn} if drawn is not None else {}}
+
+
+def report(live: Live) -> tuple[str, str]:
+    """The report of the phase and its policy; everything in it is counted from the last mark on."""
+    if live.agreement is None:
+        raise DataError("no annotations of this project and question since the last mark")
+    agreement = live.agreement
+    scripts = [drawing_library(), own_file("script.js")]
+    own_policy = f"{policy(scripts, own_file('style.css'))}; frame-ancestors 'none'"
+    if isinstance(agreement, SpanAgreement):
+        return agreement.page(), own_policy
+    told = tell(agreement.breakdowns(), agreement.understood, agreement.source, live.settings.target)
+    html = report_page.page(told, agreement.to_dict(), target=live.settings.target)
+    return html, own_policy
 
 
 NOTHING: Mapping[str, Any] = {"version": 0, "sections": {}, "specs": {}}

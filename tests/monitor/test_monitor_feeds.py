@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
+import os
+import shutil
 from datetime import date, datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -12,30 +12,17 @@ from typing import Any
 
 import polars
 import pytest
-from serving import given
+from serving import given, labels, wait_for
 
 from spagree.errors import SpagreeError
-from spagree.monitor import hooks
+from spagree.monitor import feeds, hooks
+from spagree.monitor.feeds import keep_following, listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import background
-from spagree.monitor.sources import keep_following, listing
 from spagree.monitor.store import Store
 
 ROWS = [("1", "ann", "yes"), ("1", "bob", "no"), ("2", "ann", "yes")]
 EXPECTED = {(item, who): label for item, who, label in ROWS}
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
-    found = Hub(Store(str(tmp_path / "store.sqlite")))
-    yield found
-    found.close()
-
-
-def labels(hub: Hub, project: str, question: str) -> dict[tuple[str, str], str]:
-    if (project, question) not in hub.questions():
-        return {}
-    return {(item, who): label for item, who, label, _ in hub.ledger.columns(project, question).frame().rows()}
 
 
 def write(path: Path) -> None:
@@ -54,15 +41,9 @@ def write(path: Path) -> None:
 def test_plain_files_of_every_kind(hub: Hub, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"batch{suffix}"
     write(path)
-    hub.reconcile(listing(str(path)))
-    assert labels(hub, "batch", "label") == EXPECTED
+    hub.reconcile(listing(str(path))[0])
+    assert labels(hub.ledger, "batch", "label") == EXPECTED
     assert hub.reconciled[f"file batch{suffix}"].drift == 0  # the first look is no drift
-
-
-def test_times_are_those_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "timed.csv"
-    path.write_text("item,annotator,label,time\n1,ann,yes,100\n1,bob,no,200\n")
-    assert [each.time for each in listing(str(path)).annotations] == [100.0, 200.0]
 
 
 ZONE = timezone(timedelta(hours=2))
@@ -83,7 +64,7 @@ def test_dates_are_times_too(first: Any, second: Any, tmp_path: Path) -> None:
     rows = {"item": [1, 1], "annotator": ["ann", "bob"], "label": ["x", "x"], "time": [first, second]}
     polars.DataFrame(rows).write_parquet(path)
     expected = [86_400.0, 172_800.0] if type(first) is date else [100.0, 200.0]
-    assert [each.time for each in listing(str(path)).annotations] == expected
+    assert [each.time for each in listing(str(path))[0].annotations] == expected
 
 
 def test_the_latest_label_of_an_annotator_counts_wherever_it_is_written(hub: Hub, tmp_path: Path) -> None:
@@ -91,15 +72,60 @@ def test_the_latest_label_of_an_annotator_counts_wherever_it_is_written(hub: Hub
     path = tmp_path / "a.csv"
     rows = ["1,ann,yes,2026-01-01T12:00", "1,ann,no,2026-01-01T10:00", "1,bob,yes,2026-01-01T11:00", "2,ann,no,"]
     path.write_text("item,annotator,label,time\n" + "\n".join([*rows, "2,ann,yes,2026-01-01T09:00"]) + "\n")
-    hub.reconcile(listing(str(path)))
-    assert labels(hub, "a", "label") == {("1", "ann"): "yes", ("1", "bob"): "yes", ("2", "ann"): "yes"}
+    hub.reconcile(listing(str(path))[0])
+    assert labels(hub.ledger, "a", "label") == {("1", "ann"): "yes", ("1", "bob"): "yes", ("2", "ann"): "yes"}
+
+
+@pytest.mark.parametrize("wrong", ["9999-12-31", "1e300", "-1e17", "-5"])
+def test_a_row_whose_time_cannot_be_is_left_out_and_said(tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "a.parquet"
+    times = ["2026-01-01T12:00", wrong, None]
+    polars.DataFrame({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx"), "time": times}).write_parquet(
+        path
+    )
+    found, fault = listing(str(path))
+    assert [each.time for each in found.annotations] == [None, 1767268800.0]
+    assert "1 row with NUL, or a time" in fault
+
+
+def test_a_row_with_nul_is_left_out_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    polars.DataFrame({"item": list("112"), "annotator": list("aba"), "label": ["x", "y\0", "x"]}).write_parquet(path)
+    found, fault = listing(str(path))
+    assert [each.item for each in found.annotations] == ["1", "2"] and "1 row with NUL" in fault
+
+
+def test_a_file_that_changes_is_noticed_whatever_the_clock_says(hub: Hub, tmp_path: Path) -> None:
+    """The same size, and a time of change long before: another file has been put in its place."""
+    path, other = tmp_path / "a.csv", tmp_path / "b"
+    path.write_text("item,annotator,label\n1,ann,yes\n")
+    with background(partial(keep_following, hub, str(path), None)):
+        wait_for(lambda: labels(hub.ledger, "a", "label") == {("1", "ann"): "yes"})
+        other.write_text("item,annotator,label\n1,ann,not")
+        os.utime(other, (1, 1))
+        other.rename(path)
+        wait_for(lambda: labels(hub.ledger, "a", "label") == {("1", "ann"): "not"})  # also without an end of line
+
+
+def test_a_folder_may_come_go_and_come_back(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "SHORTEST_PAUSE", 0.01)
+    folder = tmp_path / "later"
+    path = folder / "a.csv"
+    with background(partial(keep_following, hub, str(path), None)):
+        for label in ("yes", "no"):
+            wait_for(lambda: hub.faults and not hub.faults["file a.csv"].is_over)
+            folder.mkdir()
+            path.write_text(f"item,annotator,label\n1,ann,{label}\n")
+            wait_for(lambda label=label: labels(hub.ledger, "a", "label") == {("1", "ann"): label})
+            wait_for(lambda: hub.faults["file a.csv"].is_over)
+            shutil.rmtree(folder)
 
 
 def test_values_are_spelled_as_score_spells_them(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     rows = {"item": [1.0, 2.0], "annotator": [7, 8], "label": [True, False]}
     polars.DataFrame(rows).write_parquet(path)
-    assert [each[4:7] for each in listing(str(path)).annotations] == [("1", "7", "true"), ("2", "8", "false")]
+    assert [each[4:7] for each in listing(str(path))[0].annotations] == [("1", "7", "true"), ("2", "8", "false")]
 
 
 def test_a_file_without_annotators_is_refused(tmp_path: Path) -> None:
@@ -121,12 +147,12 @@ def prodigy(*answers: tuple[str, str, str]) -> str:
 def test_prodigy_appends_to_its_file(hub: Hub, tmp_path: Path) -> None:
     path = tmp_path / "reviews.jsonl"
     path.write_text(prodigy(*ROWS[:2]))
-    hub.reconcile(listing(str(path)))
+    hub.reconcile(listing(str(path))[0])
     (question,) = [question for _, question in hub.questions()]
-    assert len(labels(hub, "reviews", question)) == 2
+    assert len(labels(hub.ledger, "reviews", question)) == 2
     path.write_text(prodigy(*ROWS))
-    hub.reconcile(listing(str(path)))
-    assert sorted(labels(hub, "reviews", question).values()) == ["no", "yes", "yes"]
+    hub.reconcile(listing(str(path))[0])
+    assert sorted(labels(hub.ledger, "reviews", question).values()) == ["no", "yes", "yes"]
     assert hub.reconciled["file reviews.jsonl"].drift == 1
 
 
@@ -152,45 +178,33 @@ def test_an_export_of_label_studio_meets_its_webhooks(hub: Hub, tmp_path: Path) 
         hub.take_now(events)
     path = tmp_path / "export.json"
     path.write_text(json.dumps([task(10, (1, 2, "Good"), (2, 3, "Good")), task(12, (4, 2, "Bad"))]))
-    hub.reconcile(listing(str(path), project="label-studio-1"))
+    hub.reconcile(listing(str(path), project="label-studio-1")[0])
     expected = {("10", "2"): "Good", ("10", "3"): "Good", ("12", "2"): "Bad"}
-    assert labels(hub, "label-studio-1", "mood") == expected
+    assert labels(hub.ledger, "label-studio-1", "mood") == expected
     assert hub.reconciled["label-studio-1"].drift == 3
     hub.take_now(webhook(4, 12, 2, "Bad"))  # what was lost arrives after all
-    assert labels(hub, "label-studio-1", "mood") == expected
+    assert labels(hub.ledger, "label-studio-1", "mood") == expected
     assert hub.ledger.columns("label-studio-1", "mood").superseded == 1
-
-
-def test_a_half_written_line_is_waited_for(hub: Hub, tmp_path: Path) -> None:
-    path = tmp_path / "live.csv"
-    path.write_text("item,annotator,label\n1,ann,ye")
-    with background(partial(keep_following, hub, str(path), None)):
-        with path.open("a") as stream:
-            stream.write("s\n")
-        end = time.monotonic() + 180
-        while labels(hub, "live", "label") != {("1", "ann"): "yes"}:
-            assert time.monotonic() < end
-            time.sleep(0.05)
 
 
 def test_two_sources_of_one_project_do_not_undo_each_other(hub: Hub, tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     write(path)
     hub.take_now([given("9", "zoe", "yes", project="mine", question="label")])
-    hub.reconcile(listing(str(path), project="mine"))
-    hub.reconcile(listing(str(path), project="mine"))
-    assert labels(hub, "mine", "label") == {**EXPECTED, ("9", "zoe"): "yes"}
+    hub.reconcile(listing(str(path), project="mine")[0])
+    hub.reconcile(listing(str(path), project="mine")[0])
+    assert labels(hub.ledger, "mine", "label") == {**EXPECTED, ("9", "zoe"): "yes"}
 
 
 def test_a_listing_survives_a_restart(tmp_path: Path) -> None:
     path, store = tmp_path / "file.csv", str(tmp_path / "again.sqlite")
     write(path)
     first = Hub(Store(store))
-    first.reconcile(listing(str(path)))
+    first.reconcile(listing(str(path))[0])
     first.close()
     path.write_text("item,annotator,label\n1,ann,yes\n")  # changed while nobody looked
     again = Hub(Store(store))
-    again.reconcile(listing(str(path)))
-    assert labels(again, "file", "label") == {("1", "ann"): "yes"}
+    again.reconcile(listing(str(path))[0])
+    assert labels(again.ledger, "file", "label") == {("1", "ann"): "yes"}
     assert again.reconciled["file file.csv"].drift == 2
     again.close()

@@ -1,0 +1,367 @@
+"""Sources that are read as a whole and compared with what is stored: files that grow, and Label Studio's API; a demo.
+
+Anything `spagree score` reads can be followed: a CSV or JSON lines file that grows, an export that is
+replaced repeatedly, potato's folder, Label Studio's database. Comparing also corrects what a tool's webhooks
+missed: Label Studio sends each once and waits a second, so what was lost while the monitor was down is
+recovered here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+import urllib.request
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from math import inf
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import polars
+from watchfiles import watch
+
+from spagree.counts.engines import to_polars
+from spagree.counts.tally import text
+from spagree.errors import DataError, SpagreeError, UsageError, count
+from spagree.messages import typed
+from spagree.monitor.hooks import (
+    APART,
+    LABEL_STUDIO,
+    POTATO,
+    completions,
+    decoded,
+    expected_items,
+    label_studio_project,
+)
+from spagree.monitor.hub import Hub
+from spagree.monitor.ledger import Place, Reported, Snapshot, as_label
+from spagree.monitor.store import BusyError, StoreError
+from spagree.read import read_all
+from spagree.read.annotations import ANNOTATOR, END, ITEM, LABEL, START, TIME, Annotations, MarkRows
+from spagree.read.databases.addresses import is_server, public
+from spagree.read.files.json import as_text
+from spagree.read.sources import read_all_marks
+from spagree.read.timestamps import LAST, usual
+
+LOOKED_EVERY = 10.0  # seconds, even if no change was noticed
+HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their annotations have the same source
+PAGE = 100
+COMPARED_EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took
+SHARE = 10.0
+TIMEOUT = 60.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # after something went wrong
+TRIES = 3  # attempts at a listing during which tasks were added or deleted
+PERSONAL = 2  # dots in a JSON Web Token: a personal access token, which is exchanged for a short-lived one
+ONE_PROJECT = re.compile(r"^(.*?)/projects/(\d+)(?:/.*)?$")
+
+
+def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[Snapshot, str]:
+    """Everything the source holds now, and what is wrong with some of its rows."""
+    marked = read_all_marks(path)
+    is_marked = bool(marked) and not any(one.has_classes for one in marked.values())
+    by_question = {} if is_marked else read_all(path)
+    formats = {table.understood.format for table in by_question.values()}
+    formats |= {one.understood.format for one in marked.values() if one.understood is not None}
+    tool = next((name for name in HOOKED if name in formats), None)
+    name = public(path) if is_server(path) else Path(path).name
+    source = tool or f"file {name}"
+    belongs = project or tool or Path(name).stem
+    tables = [_annotations(table, belongs, question, source) for question, table in by_question.items()]
+    tables += [_visits(one, belongs, question, source) for question, one in marked.items()]
+    refused = sum(without for _, without in tables)
+    fault = f"left out: {count(refused, 'row')} with NUL, or a time that is unreadable or beyond 1970 to 2100"
+    return Snapshot(belongs, source, [*chain.from_iterable(rows for rows, _ in tables)], as_of), fault * bool(refused)
+
+
+def _annotations(annotations: Annotations, project: str, question: str, source: str) -> tuple[list[Reported], int]:
+    """The rows of a table, and how many are refused: for an unreadable time, or NUL, which no database holds."""
+    frame = to_polars(annotations.frame)
+    if ANNOTATOR not in frame.columns:
+        raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
+    kept = frame.drop_nulls([ITEM, ANNOTATOR, LABEL])
+    held = kept.height
+    seconds: list[float | None] = [None] * held
+    if TIME in kept.columns:  # an annotator's last label of an item counts: the latest, wherever it is written
+        times = kept[TIME]
+        if times.dtype in (polars.Date, polars.Datetime):
+            times = times.dt.epoch("us") / 1_000_000
+        elif times.dtype == polars.String:
+            times = polars.Series([None if each is None else usual(each) for each in times], dtype=polars.Float64)
+        times = times.cast(polars.Float64, strict=False)
+        is_usual = times.is_between(0, LAST).fill_null(value=False) | kept[TIME].is_null()
+        kept = kept.with_columns(times.alias(TIME)).filter(is_usual).sort(TIME, nulls_last=False, maintain_order=True)
+        seconds = kept[TIME].to_list()
+    rows = zip(*(map(text, kept[name].to_list()) for name in (ITEM, ANNOTATOR, LABEL)), seconds, strict=True)
+    reports = [
+        Reported(project, question, source, item + APART + who, item, who, label, None, at)
+        for item, who, label, at in rows
+        if "\0" not in item + who + label
+    ]
+    return reports, held - len(reports)
+
+
+def _visits(marked: MarkRows, project: str, question: str, source: str) -> tuple[list[Reported], int]:
+    """Who saw which item, with all they marked there, and how many are refused as those of a table are."""
+    made: defaultdict[tuple[str, str], list[Place]] = defaultdict(list)
+    for item, who, start, end, label in to_polars(marked.rows).select(ITEM, ANNOTATOR, START, END, LABEL).rows():
+        made[item, who].append((start, end, label))
+    seen = to_polars(marked.rows if marked.seen is None else marked.seen)
+    times = seen[TIME].to_list() if TIME in seen.columns else [None] * seen.height
+    visits = zip(seen[ITEM], seen[ANNOTATOR], times, strict=True)
+    rows = {
+        (item, who): Reported(project, question, source, item + APART + who, item, who, label, None, at)
+        for item, who, at in visits
+        for label in [as_label(made[item, who])]
+        if "\0" not in item + who
+    }
+    return [*rows.values()], 0
+
+
+Step = Iterable[str]
+"""What a source does until it is told to stop: after each success the words of what was wrong, or none."""
+
+
+def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Step], stop: threading.Event) -> None:
+    """Do a source's work until told to stop; whatever goes wrong is shown, and tried again after growing pauses."""
+    pause = SHORTEST_PAUSE
+    while not stop.is_set():
+        pause = SHORTEST_PAUSE if attempt(hub, name, steps(stop)) else min(2 * pause, LONGEST_PAUSE)
+        stop.wait(pause)
+
+
+def attempt(hub: Hub, name: str, steps: Step) -> bool:
+    """Whether any step worked before the end, or the first that did not."""
+    has_worked = False
+    try:
+        for fault in steps:
+            has_worked = True
+            if fault:
+                hub.failed(name, fault)
+            else:
+                hub.worked(name)
+    except Exception as error:  # whatever a source answers, the next attempt may work
+        hub.failed(name, _cause(error))
+    return has_worked
+
+
+def _cause(error: Exception) -> str:
+    """What went wrong, in words and without the token."""
+    if getattr(error, "code", None) in (401, 403):
+        return "the token was refused; write a valid one to the file given with --label-studio-token-file"
+    if isinstance(error, StoreError | BusyError):
+        return "the store did not accept it; trying again"
+    if isinstance(error, SpagreeError):
+        return typed(error).splitlines()[0]
+    if isinstance(error, OSError):
+        return f"no answer ({getattr(error, 'reason', None) or type(error).__name__}); trying again"
+    return f"what it holds was not understood ({type(error).__name__}); trying again"
+
+
+def keep_following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> None:
+    """Compare a source whenever it changes, until told to stop."""
+    name = f"file {public(path) if is_server(path) else Path(path).name}"
+    keep_trying(hub, name, lambda stop: _following(hub, path, project, stop), stop)
+
+
+def _following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Step:
+    seen = before = None
+    for _ in _looks(path, stop):
+        state = _state(path)
+        is_changing, before = state != before, state
+        if state is not None and (state == seen or (is_changing and _is_unfinished(path))):
+            continue
+        found, fault = listing(path, project, hub.ledger.moment)
+        hub.reconcile(found)
+        seen = state
+        yield fault
+
+
+def _looks(path: str, stop: threading.Event) -> Iterator[object]:
+    """When to look: at once, when a file changes, and every few seconds anyway."""
+    yield None
+    if is_server(path):
+        while not stop.wait(LOOKED_EVERY):
+            yield None
+        return
+    folder = Path(path) if Path(path).is_dir() else Path(path).absolute().parent
+    yield from watch(folder, stop_event=stop, yield_on_timeout=True, rust_timeout=1000, watch_filter=None)
+
+
+def _state(path: str) -> object:
+    """Which files there are and how far they reach, which shows a change; None if they cannot be read."""
+    if is_server(path):
+        return None
+    here = Path(path)
+    files = sorted(file for file in here.rglob("*") if file.is_file()) if here.is_dir() else [here]
+    try:
+        found = [(str(file), file.stat()) for file in files]
+    except OSError:
+        return None
+    return tuple((name, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns) for name, at in found)
+
+
+def _is_unfinished(path: str) -> bool:
+    """Whether the last line has no end yet; once nothing changes any more it is read as it is."""
+    here = Path(path)
+    if not here.is_file() or here.suffix not in (".csv", ".tsv", ".jsonl"):
+        return False
+    with here.open("rb") as stream:
+        stream.seek(max(0, here.stat().st_size - 1))
+        return stream.read(1) not in (b"\n", b"")
+
+
+class SameOrigin(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect of a GET to the same server: what is sent along is for nobody else, and a POST stays one."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        """The request to send next; None makes the redirect an error."""
+        if req.get_method() != "GET" or urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            return None
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+WEB = urllib.request.build_opener(SameOrigin)
+
+
+def web_address(option: str, address: str) -> str:
+    """An address to send to; without a password, which would be shown wherever the address is."""
+    try:
+        parts = urlsplit(address)
+        is_usual = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_usual = False
+    if not is_usual or not address.isprintable() or " " in address:
+        raise UsageError(f"{option}: an address begins with http:// or https:// and names a host")
+    if "@" in parts.netloc:
+        raise UsageError(f"{option}: an address cannot hold a password, it would be shown; leave out what is before @")
+    return address
+
+
+class LabelStudio:
+    """A server, or one of its projects, with the token of a user who may read it."""
+
+    def __init__(self, address: str, token: str) -> None:
+        address = web_address("--label-studio", address).partition("?")[0]
+        match = ONE_PROJECT.match(address)
+        self.address = (match[1] if match else address).rstrip("/")
+        self.name = f"Label Studio at {self.address}"
+        self._only = match[2] if match else None
+        self._token = token
+
+    def listings(self, moment: Callable[[], float]) -> Iterator[tuple[dict[str, Any], Snapshot, list[str]]]:
+        """Each project with everything it holds now, and why some of it is left out; ``moment`` is the ledger's."""
+        header = f"Token {self._token}"
+        if self._token.count(".") == PERSONAL:
+            header = f"Bearer {as_text(self._ask('/api/token/refresh', '', refresh=self._token)['access'])}"
+        projects = [{"id": self._only}] if self._only else self._pages("/api/projects/", "results", "count", header)
+        for summary in projects:
+            project = self._ask(f"/api/projects/{as_text(summary['id'])}/", header)
+            as_of = moment()
+            tasks = self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all")
+            records = [
+                {**record, "task": task["id"], "data": task.get("data")}
+                for task in tasks
+                for record in task["annotations"]
+            ]
+            refused: list[str] = []
+            held = [annotation for annotation in completions(project, records, refused) if not annotation.deleted]
+            yield project, Snapshot(label_studio_project(project), LABEL_STUDIO, held, as_of, by_id=True), refused
+
+    def _pages(self, path: str, name: str, total: str, header: str, **query: Any) -> list[Any]:
+        """Everything on all pages; restarted if something was added or deleted meanwhile."""
+        for _ in range(TRIES):
+            records: dict[str, Any] = {}
+            totals: set[int] = set()
+            page = 0
+            while not totals or page * PAGE < max(totals):
+                page += 1
+                answer = self._ask(path, header, page=page, page_size=PAGE, **query)
+                totals.add(int(as_text(answer[total])))
+                records.update((as_text(record["id"]), record) for record in answer[name])
+            if totals == {len(records)}:
+                return list(records.values())
+        raise DataError("tasks kept being added or deleted; the next comparison tries again")
+
+    def _ask(self, path: str, header: str, **values: Any) -> dict[str, Any]:
+        """The answer to a GET, or to a POST for signing in."""
+        query = f"?{urlencode(values)}" if values and header else ""
+        body = None if header else json.dumps(values).encode()
+        headers = {"Authorization": header} if header else {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.address}{path}{query}", body, headers)  # noqa: S310 (checked)
+        with WEB.open(request, timeout=TIMEOUT) as answer:
+            document = decoded(answer.read())
+        if not isinstance(document, dict):
+            raise DataError(f"{path} did not answer like Label Studio; check the address")
+        return document
+
+
+def keep_comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> None:
+    """Compare now, and again every half minute, until told to stop."""
+    keep_trying(hub, studio.name, lambda stop: comparing(hub, studio, stop), stop)
+
+
+def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Step:
+    """Correct differences in every project, again and again."""
+    pause = 0.0
+    while not stop.wait(pause):
+        start, refused = time.monotonic(), list[str]()
+        for project, listing, wrong in studio.listings(lambda: hub.ledger.moment):
+            refused += wrong
+            expected = expected_items(project)
+            if expected:
+                hub.expected[expected[0]] = expected[1]
+            hub.reconcile(listing)
+        yield f"left out: {count(len(refused), 'annotation')}; the first: {refused[0]}" if refused else ""
+        pause = max(COMPARED_EVERY, SHARE * (time.monotonic() - start))
+
+
+# The demo: agreement drifts in the middle, one annotator is careless, and a change of the guidelines helps ------------
+
+DEMO, QUESTION = "demo", "sentiment"
+PEOPLE = ("ann", "bob", "cyd", "dan", "eva", "fay", "gus", "hal", "ida", "jon")
+CARELESS = "kim"
+LABELS = ("negative", "neutral", "positive")
+ITEMS, PER_ITEM = 2100, 3
+DRIFT, HELP = 0.4, 0.75  # shares of the project
+APART_BY = 20.0  # between two annotations, in the project's time
+A_SECOND = 120  # annotations replayed
+MARK = "Guidelines 2: what counts as neutral"
+
+
+def replayed(seed: int = 1) -> Iterator[tuple[float, Reported]]:
+    """Every annotation in order, with the share of the project that is done; the last is about now."""
+    chance = random.Random(seed)  # noqa: S311 (a simulation)
+    start = time.time() - ITEMS * PER_ITEM * APART_BY
+    number = 0
+    for item in range(ITEMS):
+        done = item / ITEMS
+        truth = chance.choices(LABELS, (3, 3, 4))[0]
+        for who in chance.sample((*PEOPLE, CARELESS), PER_ITEM):
+            number += 1
+            label = truth
+            is_drifting = DRIFT <= done < HELP and truth != "negative"
+            if who == CARELESS and chance.random() < 0.7:  # noqa: PLR2004
+                label = chance.choice(LABELS)
+            elif chance.random() < (0.45 if is_drifting else 0.04 if done >= HELP else 0.08):
+                label = "neutral" if truth != "neutral" else "positive"
+            fields = (DEMO, QUESTION, DEMO, str(number), f"text {item + 1}", who, label, 1.0)
+            yield done, Reported(*fields, start + number * APART_BY)
+
+
+def replay(hub: Hub, stop: threading.Event) -> None:
+    """Send the project's annotations one by one, until told to stop."""
+    is_marked = False
+    for done, annotation in replayed():
+        if done >= HELP and not is_marked and annotation.time is not None:
+            hub.mark(DEMO, MARK, annotation.time)
+            is_marked = True
+        with suppress(BusyError, StoreError):
+            hub.take_now([annotation])
+        if stop.wait(1 / A_SECOND):
+            return

@@ -1,0 +1,197 @@
+"""Annotations → every figure on the page: a pure function of the annotations, the marks and the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+
+from spagree.agreement import Agreement
+from spagree.codes import Codes, Floats
+from spagree.counts.live import counted_codes
+from spagree.estimate import Estimate
+from spagree.estimate.pairs import Overlap, overlap
+from spagree.estimate.watch import (
+    ClosedItems,
+    Fall,
+    SafeSequence,
+    WatchedAnnotators,
+    closed_items,
+    fall_of,
+    safe_sequence,
+    watch_annotators,
+)
+from spagree.measuring import measure
+from spagree.messages import for_command_line
+from spagree.monitor.ledger import Current
+from spagree.spans import SpanAgreement, measure_spans
+
+FIRST = 2  # annotations that close an item, unless the user says otherwise
+TO_JUDGE_PEOPLE = 3  # annotations per item needed to tell an unusual annotator from a hard item
+MOST_STEPS = 200  # points of the trend
+HOUR = 3600.0
+LABEL_STUDIO = "label-studio-"  # projects whose every submission arrives, also one without marks
+NO_BOUNDS = "marks have no bounds that hold however often you look: a text holds any number of them"
+SURE = 4.9  # standard errors: less than one in a million by chance, because people look repeatedly
+
+Mark = tuple[float, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator chose: the target, and how many annotations close an item."""
+
+    target: float | None = None
+    first: int = FIRST
+
+
+@dataclass(frozen=True, slots=True)
+class Safe:
+    """The mean agreement of the closed items since the last mark, with bounds that hold at any time."""
+
+    items: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    undefined: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """The safe bounds when an item closed; ``recent`` is the mean of the latest items then."""
+
+    time: float
+    items: int
+    value: float
+    low: float
+    high: float
+    recent: float
+    phase: int = 0
+    """How many marks were set before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Every figure of a project's question at one moment."""
+
+    project: str
+    question: str
+    agreement: Agreement | SpanAgreement | None
+    """Of the items that were not closed before the last mark; on spans if the annotations are marks."""
+    columns: Current
+    safe: Safe
+    trend: tuple[TrendPoint, ...]
+    coverage: tuple[int, int, int]
+    """Items with one, two, and three or more annotations."""
+    per_hour: float
+    fall: Fall | None
+    people: WatchedAnnotators
+    overlap: Overlap
+    adaptive: tuple[float, float] | None
+    """If the tool seems to ask more people about items with disagreement: the share of disagreement among items with
+    more annotations, and among the others.
+    """
+    marks: tuple[Mark, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def headline(self) -> Estimate | None:
+        """SPA, or agreement on whole spans."""
+        if self.agreement is None:
+            return None
+        return self.agreement.exact if isinstance(self.agreement, SpanAgreement) else self.agreement.spa
+
+
+def look(
+    project: str, question: str, columns: Current, marks: Sequence[Mark] = (), settings: Settings | None = None
+) -> Live:
+    """Measure a question as it is now."""
+    chosen = settings or Settings()
+    closed = closed_items(columns.item, columns.annotator, columns.label, chosen.first)
+    values, moments = closed.agreement(), columns.time[closed.closed_by]
+    # New guidelines begin a new phase, with the first item closed after their mark.
+    starts = [0]
+    for at, _ in marks:
+        before = np.flatnonzero(moments <= at)
+        starts.append(int(before[-1]) + 1 if len(before) else 0)
+    phases = [slice(start, end) for start, end in pairwise([*starts, len(values)])]
+    kept = ~np.isin(columns.item, closed.item[: starts[-1]])
+    of_phase = {name: getattr(columns, name)[kept] for name in ("item", "annotator", "label", "time")}
+    phase = replace(columns, **of_phase)
+    shares = [max(2, round(MOST_STEPS * (each.stop - each.start) / max(len(values), 1))) for each in phases]
+    trend: list[TrendPoint] = []
+    sequence = safe_sequence(values[:0], at=[])
+    for number, (part, share) in enumerate(zip(phases, shares, strict=True)):
+        size = part.stop - part.start
+        shown = np.unique(np.linspace(1, size, min(size, share)).astype(int)).tolist() if size > 0 else []
+        sequence = safe_sequence(values[part], at=shown)
+        trend += _trend(sequence, values[part], moments[part], number)
+    values = values[starts[-1] :]
+    safe = Safe(0, undefined="no item has enough annotations yet")
+    if len(sequence.mean):
+        low, high = float(sequence.low[-1]), float(sequence.high[-1])
+        safe = Safe(int(sequence.items[-1]), float(sequence.mean[-1]), low, high)
+    to_judge = columns
+    if columns.places:  # what is watched below compares labels of whole items, and a text holds any number of marks
+        safe, trend, values, to_judge = Safe(0, undefined=NO_BOUNDS), [], values[:0], columns.part(since=inf)
+    judged = closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, chosen.first))
+    sizes = np.bincount(columns.item, minlength=1)
+    agreement: Agreement | SpanAgreement | None = None
+    if columns.places and len(phase.item):
+        made = phase.marks()
+        everybody = made.select("item", "annotator").unique() if project.startswith(LABEL_STUDIO) else None
+        spans = measure_spans(made, everybody)
+        agreement = replace(spans, findings=for_command_line(spans.findings))
+    elif len(phase.item):
+        columns_of_phase = phase.item, phase.annotator, phase.label, phase.annotators, phase.labels
+        agreement = replace(measure(counted_codes(*columns_of_phase, phase.frame())), told=for_command_line)
+    per_hour = 0.0  # in the hour before the latest annotation; for a shorter project, its mean per hour
+    if len(columns.time) and (span := min(HOUR, columns.time.max() - columns.time.min())) > 0:
+        per_hour = float((columns.time > columns.time.max() - HOUR).sum() * HOUR / span)
+    order = np.argsort(columns.item, kind="stable")  # only teams matter here, and they need no labels
+    item, annotator, label = (column[order] for column in (columns.item, columns.annotator, columns.label))
+    codes = Codes(item, annotator, label, tuple(columns.annotators), tuple(columns.labels))
+    return Live(
+        project,
+        question,
+        agreement,
+        columns,
+        safe,
+        tuple(trend),
+        (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (as they are named)
+        per_hour,
+        fall_of(values),
+        watch_annotators(judged, len(columns.annotators)),
+        overlap(codes, bridges=False),
+        None if columns.places else _adaptive(columns, closed if chosen.first == FIRST else None),
+        tuple(marks),
+        chosen,
+    )
+
+
+def _trend(sequence: SafeSequence, values: Floats, time: Floats, phase: int) -> Iterator[TrendPoint]:
+    """The history of the safe bounds of a phase, with the mean of the latest items at each point."""
+    window = max(20, len(values) // 20)
+    total = np.concatenate([[0.0], values.cumsum()])
+    first = np.maximum(sequence.items - window, 0)
+    recent = (total[sequence.items] - total[first]) / (sequence.items - first)
+    phases = np.full(len(sequence.items), phase)
+    rows = (time[sequence.items - 1], sequence.items, sequence.mean, sequence.low, sequence.high, recent, phases)
+    yield from (TrendPoint(*row) for row in zip(*(column.tolist() for column in rows), strict=True))
+
+
+def _adaptive(columns: Current, closed: ClosedItems | None) -> tuple[float, float] | None:
+    """Whether items whose first two annotations disagree get more annotations than the others."""
+    pairs = closed or closed_items(columns.item, columns.annotator, columns.label, 2)
+    more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
+    apart = pairs.agreement() == 0
+    with_more, rest = int(more.sum()), int((~more).sum())
+    if not with_more or not rest:
+        return None
+    shares = (float(apart[more].mean()), float(apart[~more].mean()))
+    pooled = float(apart.mean())
+    error = float(np.sqrt(pooled * (1 - pooled) * (1 / with_more + 1 / rest)))
+    return shares if error > 0 and (shares[0] - shares[1]) / error > SURE else None

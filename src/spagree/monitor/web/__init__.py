@@ -1,1 +1,0 @@
-"""Templates, styles and scripts of the live page."""
