@@ -10,8 +10,9 @@ where annotators disagree, ``agreement.report("page.html")`` writes a page with 
 many annotations a narrower interval takes.
 
     measure, measure_all        agreement in a source, or in each of its questions
+    measure_spans               agreement on what people mark: entities, errors, codes, segments
     compare                     rounds with each other, or a model with people
-    tally, count_items, load    counts that merge with +; LiveTally grows one annotation at a time
+    tally, count_items, load    counts that merge with +, of marks tally_spans; LiveTally grows one annotation at a time
     assign, simulate, example   who annotates what; data with known agreement; data from the literature
 """
 
@@ -20,6 +21,8 @@ many annotations a narrower interval takes.
 from functools import cache
 from importlib import import_module
 
+__version__ = "0.1.0"
+
 
 @cache
 def _homes() -> dict[str, str]:
@@ -27,8 +30,8 @@ def _homes() -> dict[str, str]:
     import ast
     import pkgutil
 
-    imports = ast.parse(pkgutil.get_data(__name__, "__init__.pyi")).body
-    return {alias.name: line.module for line in imports for alias in line.names}
+    lines = ast.parse(pkgutil.get_data(__name__, "__init__.pyi")).body
+    return {alias.name: line.module for line in lines if isinstance(line, ast.ImportFrom) for alias in line.names}
 
 
 def __getattr__(name: str) -> object:
@@ -42,4 +45,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(_homes())
+    return sorted([*_homes(), "__version__"])

@@ -5,8 +5,9 @@ from spagree.assignment import assign as assign
 from spagree.comparing import Comparison as Comparison
 from spagree.comparing import ModelComparison as ModelComparison
 from spagree.comparing import compare as compare
-from spagree.counts.items import ItemCounts as ItemCounts
+from spagree.counts.count import ItemCounts as ItemCounts
 from spagree.counts.live import LiveTally as LiveTally
+from spagree.counts.mark_tally import MarkTally as MarkTally
 from spagree.counts.saved import load as load
 from spagree.counts.saved import save as save
 from spagree.counts.tally import Cell as Cell
@@ -17,6 +18,7 @@ from spagree.errors import DuplicateError as DuplicateError
 from spagree.errors import FileError as FileError
 from spagree.errors import MissingExtraError as MissingExtraError
 from spagree.errors import SpagreeError as SpagreeError
+from spagree.errors import SpansError as SpansError
 from spagree.errors import UsageError as UsageError
 from spagree.estimate import SCHEMES as SCHEMES
 from spagree.estimate import Estimate as Estimate
@@ -29,4 +31,8 @@ from spagree.measuring import tally as tally
 from spagree.read.examples import example as example
 from spagree.simulation import Simulation as Simulation
 from spagree.simulation import simulate as simulate
-from spagree.version import __version__ as __version__
+from spagree.spans import SpanAgreement as SpanAgreement
+from spagree.spans import measure_spans as measure_spans
+from spagree.spans import tally_spans as tally_spans
+
+__version__: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.counts.engines import column_names, to_polars, write_table
-from spagree.errors import Figures, SpagreeError, UsageError, count
+from spagree.errors import Figures, SpagreeError, UsageError, count, there
 from spagree.estimate import (
     Corrected,
     Data,
@@ -18,11 +18,18 @@ from spagree.estimate import (
     Missingness,
 )
 from spagree.estimate.breakdown_values import BREAKDOWNS, Breakdowns
-from spagree.estimate.breakdowns import Measurement
-from spagree.estimate.overlap import Overlap
-from spagree.messages import opt
-from spagree.read.annotations import ANNOTATOR
-from spagree.understood import Caution, Understood
+from spagree.estimate.breakdowns import Evidence
+from spagree.estimate.disagreement import consensus
+from spagree.estimate.pairs import Overlap
+from spagree.estimate.watch import check_target
+from spagree.messages import Warning, opt, typed
+from spagree.present.document import document, earlier_figures, groups_document, to_json
+from spagree.present.next_steps import NextStep, Source, next_steps
+from spagree.present.sentences import what_changed
+from spagree.present.tables import write_tables
+from spagree.present.verdicts import Verdict, verdict
+from spagree.present.words import figure, interval
+from spagree.read.annotations import ANNOTATOR, TIME, Understood
 from spagree.write import refuse_existing
 
 if TYPE_CHECKING:
@@ -30,8 +37,13 @@ if TYPE_CHECKING:
 
     from spagree.assignment.design import Assignment
     from spagree.assignment.returned import Returned
-    from spagree.estimate.groups import Groups
+    from spagree.estimate.comparison import Groups
     from spagree.present.charts.agreement import Charts
+    from spagree.present.report.sections import Told
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,13 +54,15 @@ class Agreement:
     """
 
     findings: Findings
-    measurement: Measurement = field(repr=False, compare=False)
+    evidence: Evidence = field(repr=False, compare=False)
     """What was measured; breakdowns are computed from it on demand."""
     understood: Understood | None = None
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The options given to :func:`measure`, without the values of secret ones."""
-    noticed: tuple[Caution, ...] = ()
+    noticed: tuple[Warning, ...] = ()
     """The warnings that concern reading and counting, not the figures."""
+    told: Callable[[Any], Any] = field(default=_as_it_is, repr=False, compare=False)
+    """Spells the messages of what is shown: as Python has them, or for the command line."""
 
     @property
     def spa(self) -> Estimate:
@@ -92,10 +106,10 @@ class Agreement:
         >>> groups.of, {name: findings.spa.value for name, findings in groups.findings.items()}
         ('items', {'de': 0.0, 'en': 1.0})
         """
-        return self.measurement.groups
+        return self.evidence.groups
 
     @property
-    def warnings(self) -> tuple[Caution, ...]:
+    def warnings(self) -> tuple[Warning, ...]:
         """Warnings: what a careful colleague would point out."""
         return self.findings.warnings
 
@@ -111,7 +125,7 @@ class Agreement:
         >>> agreement.items().rows()
         [('q1', 2, 0.0, 1.0, 'no ×1, yes ×1'), ('q2', 1, None, None, 'no ×1')]
         """
-        return self.measurement.item_table().frame()
+        return self.evidence.item_table()
 
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``item, annotations, agreement`` of every item to a .csv or .parquet file, where the data lives.
@@ -122,7 +136,7 @@ class Agreement:
         >>> polars.read_parquet("items.parquet").rows()
         [('q1', 2, 0.0), ('q2', 1, None)]
         """
-        write_table(self.measurement.item_table().agreement(), path, force=force)
+        write_table(self.evidence.items.agreement(), path, force=force)
 
     def hardest(self, most: int = 20) -> polars.DataFrame:
         """The items with the least agreement, on any source: ``item, annotations, agreement, entropy, votes``.
@@ -136,7 +150,7 @@ class Agreement:
         """
         if most < 1:
             raise UsageError(f"hardest({most}): how many items to list, 1 or more")
-        return self.measurement.hardest(most)
+        return self.evidence.hardest(most)
 
     def disputed(self, most: int = 20) -> polars.DataFrame:
         """The items that contribute most to disagreement: ``item, annotations, agreement, share, entropy, votes``.
@@ -150,13 +164,11 @@ class Agreement:
         """
         if most < 1:
             raise UsageError(f"disputed({most}): how many items to list, 1 or more")
-        return self.measurement.disputed(most)
+        return self.evidence.disputed(most)
 
     def consensus(self) -> polars.DataFrame:
         """Each item's majority: ``label`` (null for ties), ``tied``, ``annotations`` and the label's ``share``."""
-        from spagree.estimate.disagreement import consensus
-
-        return consensus(to_polars(self.measurement.item_table().held.counts))
+        return consensus(to_polars(self.evidence.items.counts))
 
     def distribution(self) -> polars.DataFrame:
         """How many items have each agreement: ``annotations, agreement, items``.
@@ -166,7 +178,7 @@ class Agreement:
         >>> agreement.distribution().rows()
         [(2, 0.0, 1), (2, 1.0, 1)]
         """
-        return self.measurement.distribution()
+        return self.evidence.distribution()
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class, least first: the probability that a second annotator chose it if a first did.
@@ -176,11 +188,11 @@ class Agreement:
         >>> agreement.classes().select("class", "annotations", "agreement").rows()
         [('yes', 1, 0.0), ('no', 3, 0.6666666666666666)]
         """
-        return self.measurement.classes()
+        return self.evidence.classes()
 
     def confusion(self) -> polars.DataFrame:
-        """Pairs of classes of the same item: the probability of ``other`` from a second annotator, given ``class``."""
-        return self.measurement.confusion()
+        """Pairs of classes by their share of all disagreement, with the share to expect by chance, and the items."""
+        return self.evidence.confusion()
 
     def annotators(self) -> polars.DataFrame:
         """Agreement of each annotator with the others on shared items, least first, and SPA without them.
@@ -190,7 +202,7 @@ class Agreement:
         >>> agreement.annotators().select("annotator", "shared").rows()[0]
         ('C', 10)
         """
-        return self.measurement.annotators(self.spa.value)
+        return self.evidence.annotators(self.spa.value)
 
     def pairs(self, least: int = 1, busiest: int | None = None, worst: int | None = None) -> polars.DataFrame:
         """Agreement, Cohen's kappa and Scott's pi of pairs of annotators who share ``least`` items, least first.
@@ -198,7 +210,7 @@ class Agreement:
         ``busiest`` limits it to the annotators with the most annotations, ``worst`` to the pairs that agree least:
         five thousand people who answered one survey form 12.5 million pairs.
         """
-        return self.measurement.pairs(least, busiest, worst)
+        return self.evidence.pairs(least, busiest, worst)
 
     def overlap(self) -> Overlap:
         """Who annotated items together: teams without shared items, thin bridges, annotators who share no item.
@@ -208,7 +220,7 @@ class Agreement:
         >>> [team.annotators for team in agreement.overlap().teams]
         [('ann', 'bob'), ('cyd', 'dan')]
         """
-        return self.measurement.overlap
+        return self.evidence.overlap
 
     def development(self, steps: int = 40) -> polars.DataFrame:
         """Agreement over time: one row per step, each with about as many annotations.
@@ -221,7 +233,7 @@ class Agreement:
         >>> spagree.measure(rows).development(steps=2).select("time", "annotations", "items", "spa").rows()
         [(65, 2, 0, None), (80, 4, 2, 0.5)]
         """
-        return self.measurement.development(steps)
+        return self.evidence.development(steps)
 
     def plan(
         self,
@@ -243,9 +255,9 @@ class Agreement:
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
-        [('fresh', 4, 3568), ('new_items', 4, 2664)]
+        [('fresh', 4, 3568), ('new_items', 4, 2660)]
         """
-        return self.measurement.plan(most, half_width=half_width, budget=budget, require=require)
+        return self.evidence.plan(most, half_width=half_width, budget=budget, require=require)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
         """Compare the annotations with an assignment (or its file): who did less, and does that look random?
@@ -259,7 +271,7 @@ class Agreement:
         from spagree.assignment.files import read_assignment
         from spagree.assignment.returned import annotated_pairs, check_returned
 
-        frame = self.measurement.annotations
+        frame = self.evidence.annotations
         if frame is None or ANNOTATOR not in column_names(frame):
             raise UsageError(f"{opt.assignment}: the annotators are unknown; name their column with {opt.annotator}")
         if isinstance(assignment, str | os.PathLike):
@@ -270,10 +282,44 @@ class Agreement:
         """Breakdowns as values, each present or absent with the reason: those named, or all that a page shows.
 
         >>> import spagree
-        >>> spagree.measure(spagree.tally("example:sparse")).breakdowns(["annotators"]).annotators.reason
-        'a tally does not say who annotated; measure the annotations themselves'
+        >>> spagree.measure(spagree.tally("example:sparse")).breakdowns(["overlap"]).overlap.reason
+        'a tally does not say who annotated which item; measure the annotations themselves'
         """
-        return self.measurement.breakdowns(self.findings, names)
+        found: Breakdowns = self.told(self.evidence.breakdowns(self.findings, names))
+        return found
+
+    def summed_up(self, target: float | None = None) -> Breakdowns:
+        """The findings with the breakdowns that a summary needs; ``target`` is the agreement that should be reached."""
+        return self._towards(self.told(self.evidence.summary(self.findings)), target)
+
+    def _towards(self, found: Breakdowns, target: float | None) -> Breakdowns:
+        """The same with the steps towards a target: more precision if the interval contains it."""
+        return found if target is None else replace(found, steps=self.evidence.steps(self.findings, target))
+
+    @property
+    def source(self) -> Source:
+        """What was measured, as its user may name it again."""
+        return Source(self.evidence.source, self.options, TIME in self.evidence.columns)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the number can be quoted: ``state`` (fine, look, problem) and ``sentence``, from all checks.
+
+        >>> import spagree
+        >>> spagree.measure("example:sparse").verdict
+        Verdict(state='fine', sentence='Fine to quote: half of the way from guessing to full agreement.')
+        """
+        return verdict(self.summed_up())
+
+    @property
+    def next_steps(self) -> tuple[NextStep, ...]:
+        """What to do next, at most three findings, each with its evidence and a command that goes on from there.
+
+        >>> import spagree
+        >>> [(step.code, step.command) for step in spagree.measure("example:sparse").next_steps]
+        [('items', 'spagree items example:sparse')]
+        """
+        return next_steps(there(self.summed_up().steps) or (), self.source)
 
     @property
     def charts(self) -> Charts:
@@ -301,16 +347,21 @@ class Agreement:
         ...     page.read_text("utf-8").splitlines()[0]
         '<!doctype html>'
         """
-        from spagree.estimate.since import check_target
-        from spagree.present.earlier import earlier_figures, what_changed
-        from spagree.present.report import page, write_report
+        from spagree.present.report.page import page, write_report
 
         refuse_existing(path, force=force)
-        figures = self.to_dict()
-        changed = "" if since is None else what_changed(earlier_figures(since), figures)
-        parts = (self.breakdowns(), self.understood, self.options)
-        html = page(*parts, figures, target=check_target(target), since=changed)
+        told, figures, changed = self._to_tell(target, None if since is None else earlier_figures(since))
+        html = page(told, figures, target=target, since=changed)
         return write_report(html, Path(path), force=force)
+
+    def _to_tell(self, target: float | None, earlier: Mapping[str, Any] | None) -> tuple[Told, dict[str, Any], str]:
+        """What a page says, its figures as plain values, and what changed since earlier ones."""
+        from spagree.present.report.page import tell
+
+        found, understood = self._towards(self.breakdowns(), check_target(target)), self.told(self.understood)
+        figures = self._document(without_folders=True)
+        changed = "" if earlier is None else what_changed(earlier, figures)
+        return tell(found, understood, self.source, target), figures, changed
 
     def export(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
         """Write every table as CSV and all figures as JSON into a folder, for spreadsheets and programs.
@@ -321,21 +372,25 @@ class Agreement:
         ...     sorted(file.name for file in files)[:2]
         ['agreement.json', 'annotators.csv']
         """
-        from spagree.present.export import write_tables
-
-        tables = self.measurement.tables(self.findings)
+        tables = self.evidence.tables(self.findings)
         return write_tables(self.findings, tables, self.to_json(), Path(folder), force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
-        from spagree.present.document import document
+        return self._document()
 
-        whole = document(self.measurement.summary(self.findings))
+    def _document(self, *, without_folders: bool = False) -> dict[str, Any]:
+
+        found = self.summed_up()
+        source = self.source.without_folders() if without_folders else self.source
+        whole: dict[str, Any] = self.told(document(found, source))  # also what is made only here
         if self.groups is None:
             return whole
-        from spagree.present.group_words import groups_document
 
-        return whole | groups_document(self.groups)
+        parts, column = self.told(self.evidence.of_groups()), self.groups.column
+        made = groups_document(self.told(self.groups), lambda name: document(parts[name], source.within(column, name)))
+        more: dict[str, Any] = self.told(made)
+        return whole | more
 
     def to_json(self, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format.
@@ -345,32 +400,26 @@ class Agreement:
         >>> json.loads(agreement.to_json())["spa"]["value"]
         1.0
         """
-        from spagree.present.document import to_json
-
         return to_json(self.to_dict(), indent)
 
     def __repr__(self) -> str:
-        from spagree.present.wording import figure, interval
 
         data, spa = self.findings.data, self.findings.spa
         used = f"{data.pairable_items:,} of {count(data.items, 'item')}, {count(data.annotations, 'annotation')}"
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
 
     def __str__(self) -> str:
-        from spagree.present.tables import rendered
-        from spagree.present.terminal import summary
+        from spagree.present.terminal import groups_summary, rendered, summary
 
-        whole = rendered(summary(self.measurement.summary(self.findings), self.understood))
+        whole = rendered(summary(self.summed_up(), self.told(self.understood), self.source))
         if self.groups is None:
             return whole
-        from spagree.present.group_words import groups_summary
-
-        return f"{whole}\n\n{rendered(groups_summary(self.groups))}"
+        return f"{whole}\n\n{rendered(groups_summary(self.told(self.groups)))}"
 
     def _repr_html_(self) -> str:
         from spagree.present.notebook import to_html
 
-        return to_html(self.measurement.summary(self.findings))
+        return to_html(self.summed_up(), self.source)
 
 
 def report_questions(
@@ -382,13 +431,8 @@ def report_questions(
     force: bool = False,
 ) -> Path:
     """Write one page for several questions; one without figures says why and does not stop the others."""
-    from spagree.estimate.since import check_target
-    from spagree.present.earlier import earlier_figures, what_changed
-    from spagree.present.report import chapter, write_report
-    from spagree.present.report.method import source_name
-    from spagree.present.report.questions import Question, questions_page
-    from spagree.present.report.top import about
-    from spagree.write import refuse_existing
+    from spagree.present.report.page import Chapter, Question, first_screen, questions_page, write_report
+    from spagree.present.report.sections import sections, source_name
 
     refuse_existing(path, force=force)
     before = {} if since is None else earlier_figures(since).get("questions", {})
@@ -396,12 +440,10 @@ def report_questions(
     for place, (name, outcome) in enumerate(outcomes.items()):
         if isinstance(outcome, SpagreeError):
             continue
-        figures[name] = outcome.to_dict()
-        changed = what_changed(before[name], figures[name]) if name in before else ""
-        parts = (outcome.breakdowns(), outcome.understood, outcome.options)
-        body = chapter(*parts, target=check_target(target), since=changed, prefix=f"q{place + 1}-")
-        questions.append(Question(name, about(*parts), parts[0], body))
-    failed = {name: str(outcome) for name, outcome in outcomes.items() if isinstance(outcome, SpagreeError)}
+        told, figures[name], changed = outcome._to_tell(target, before.get(name))
+        body = Chapter(first_screen(told, target, changed), sections(told), f"q{place + 1}-")
+        questions.append(Question(name, told, body))
+    failed = {name: typed(outcome) for name, outcome in outcomes.items() if isinstance(outcome, SpagreeError)}
     first = next((outcome.understood for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)), None)
     html = questions_page(source_name(first), questions, failed, {"questions": figures})
     return write_report(html, Path(path), force=force)

@@ -6,21 +6,23 @@
     │   └── MissingExtraError    a library of an extra is not installed
     ├── DataError        exit 3  the data was read, but cannot be used as it is
     │   ├── ColumnError          a column is missing, ambiguous or duplicated
-    │   └── DuplicateError       one annotator gave one item different labels
+    │   ├── DuplicateError       one annotator gave one item different labels
+    │   └── SpansError           the data marks spans, not classes; the command line then measures spans
     └── FileError        exit 4  a file cannot be read or written
 
 A message says where, what was found, and what to do; the command line reads ``--label`` where callers in Python read
-``label=`` (messages.py). If many rows are wrong, the message shows the first ten and counts the rest.
+``label=`` (messages.py). If many rows are wrong, the message shows the first three and counts the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from spagree.messages import Marked, spelled
+from spagree.messages import Marked, Message, marked
 
-SHOWN_PROBLEMS = 10
+SHOWN_PROBLEMS = 3
 FEWEST_LETTERS = 3  # of a name that is suggested because it contains what was written
 
 T = TypeVar("T")
@@ -36,7 +38,7 @@ class SpagreeError(Exception):
     exit_code = 3
 
     def __init__(self, message: str) -> None:
-        super().__init__(spelled(message))
+        super().__init__(Message(message))
 
 
 class UsageError(SpagreeError, ValueError):
@@ -92,8 +94,8 @@ class DataError(SpagreeError, ValueError):
         shown = list(problems[:SHOWN_PROBLEMS])
         hidden = (len(problems) if total is None else total) - len(shown)
         tail = [f"… and {hidden:,} more"] if shown and hidden > 0 else []
-        super().__init__("\n  ".join([message, *shown, *tail]))
-        self.problems = tuple(map(spelled, problems))
+        super().__init__("\n  ".join(map(marked, [message, *shown, *tail])))
+        self.problems = tuple(map(Message, problems))
         self.total = len(problems) if total is None else total
 
 
@@ -117,6 +119,16 @@ class DuplicateError(DataError):
     ... except spagree.DuplicateError as error:
     ...     print(error.problems[0])
     triples:2: annotator 'ann' labelled item 'q1' 'yes' (row 1) and 'no' (row 2)
+    """
+
+
+class SpansError(DataError):
+    """The data marks spans of texts, not classes; the command line then measures agreement on spans.
+
+    >>> import spagree
+    >>> spagree.measure("example:spans")
+    Traceback (most recent call last):
+    spagree.errors.SpansError: example:spans: columns 'start', 'end' mark spans, not classes; measure ...
     """
 
 
@@ -149,18 +161,74 @@ class Figures(dict[str, T]):
         raise UnknownNameError(str(unknown_name("figure", str(name), self)))
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one is most like.
+
+    >>> nearest("Lable", ["label", "item"]), nearest("colour", ["label", "item"])
+    ('label', None)
+    """
+    import difflib
+
+    folded = {each.casefold(): each for each in known}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return folded[found[0]] if found else None
+
+
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a misspelt name, with the nearest known one.
 
     >>> print(unknown_name("weighting scheme", "egde", ["flat", "edge"]))
     unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, edge
     """
-    import difflib
-
     names = [str(each) for each in known]
-    near = difflib.get_close_matches(name.lower(), names, n=1)
-    if not near and len(name) >= FEWEST_LETTERS:
-        near = [each for each in names if name.lower() in each][:1]
-    hint = f"did you mean {near[0]!r}? Known" if near else "known"
+    near = nearest(name, names)
+    if near is None and len(name) >= FEWEST_LETTERS:
+        near = next((each for each in names if name.lower() in each), None)
+    hint = f"did you mean {near!r}? Known" if near is not None else "known"
     written = f"value of {what(name)}" if isinstance(what, Marked) else f"{what} {name!r}"
     return UsageError(f"unknown {written}; {hint}: {', '.join(names)}")
+
+
+# Values that may be absent --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A breakdown that does not exist, and why."""
+
+    error: SpagreeError
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return Message(marked(self.error))
+
+
+def outcome(make: Callable[[], T]) -> T | Absent:
+    """What ``make`` returns, or why it cannot."""
+    try:
+        return make()
+    except SpagreeError as error:
+        return Absent(error)
+
+
+def or_none(make: Callable[[], T]) -> T | None:
+    """What ``make`` returns; None if it cannot."""
+    try:
+        return make()
+    except SpagreeError:
+        return None
+
+
+def known(value: T | Absent) -> T:
+    """The value; raises the reason if it is absent."""
+    if isinstance(value, Absent):
+        raise value.error
+    return value
+
+
+def there(value: T | Absent) -> T | None:
+    """The value, if it is there and holds something."""
+    if isinstance(value, Absent) or (hasattr(value, "is_empty") and value.is_empty()):
+        return None
+    return value

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from spagree.agreement import Agreement
-from spagree.counts.count import Counted, HeldAnnotations, count
-from spagree.counts.items import ItemCounts, ItemTable, item_counts
-from spagree.counts.labels import caution_ids, caution_variants
+from spagree.counts.count import Counted, ItemCounts, count, item_counts
+from spagree.counts.fetch import MOST_TO_FETCH
+from spagree.counts.items import Held
+from spagree.counts.labels import warn_ids, warn_variants
+from spagree.counts.mark_tally import MarkTally
 from spagree.counts.policies import Policies
-from spagree.counts.saved import is_saved_tally, load_all
+from spagree.counts.saved import saved_counts
 from spagree.counts.tally import Tally
 from spagree.errors import SpagreeError, UnknownNameError, UsageError, unknown_name
 from spagree.estimate import Bootstrap, check_level, check_scheme
-from spagree.estimate.breakdowns import Measurement
-from spagree.estimate.findings import caution_missing
+from spagree.estimate.breakdowns import Evidence
+from spagree.estimate.findings import warn_missing
 from spagree.estimate.similarity import SET_METRICS, Metric
-from spagree.estimate.uncertainty import ANNOTATORS, check_interval_for
-from spagree.messages import opt
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, check_interval_for
+from spagree.messages import Warning, opt
 from spagree.options import Estimating, Reading, declared, non_default, split
 from spagree.read import read, read_all
-from spagree.read.annotations import LABEL, Annotations
+from spagree.read.annotations import LABEL, Annotations, Understood
 from spagree.read.layouts import FORMATS
-from spagree.understood import Caution, Understood
 
 if TYPE_CHECKING:
     from spagree.options import Options, ReadingOptions
@@ -49,9 +51,11 @@ def measure(source: Any, **options: Unpack[Options]) -> Agreement:
             ``query`` a database: ``"postgresql://…"`` or an SQLite file.
 
     Keyword Args:
-        item: Item column; guessed from its name if not given. Several columns together identify an item.
+        item: Item column; guessed from its name if not given. Several columns together identify an item;
+            ``":row"``: every row is one.
         annotator: Annotator column; guessed if not given, and may be absent. Several together identify an annotator.
-        label: Label column. In wide tables a list: the columns of the annotators, items or classes.
+        label: Label column. In wide tables a list: the columns of the annotators, items or classes, or ``"rater_*"``.
+        same_annotators: With ``format="lists"``: the first label of every list is by one annotator, and so on.
         time: Column with the time of each annotation: numbers or dates.
         time_format: How times are written, for example ``"%d/%m/%Y %H:%M"``.
         text: Column with the item's text, shown with the hardest items.
@@ -59,7 +63,8 @@ def measure(source: Any, **options: Unpack[Options]) -> Agreement:
             Standard errors, intervals and tests then use clusters, not items.
         by: Column of groups to measure as well: of items (a language) or of annotators (experts).
         format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"transposed"``
-            (annotators × items), ``"counts"`` (items × classes), ``"one-hot"``, or a tool, such as ``"label-studio"``.
+            (annotators × items), ``"counts"`` (items × classes), ``"one-hot"``, ``"lists"`` (an item's labels in one
+            cell), or a tool, such as ``"label-studio"``.
         sheet: The sheet of an Excel workbook; by default the first.
         encoding: Text encoding of the file, if it is not UTF-8 or UTF-16.
         header: False if the file has no header; columns are then called 1, 2, 3, …
@@ -101,15 +106,13 @@ def measure_in_full(source: Any, **options: Any) -> Agreement:
 
 def _measured(source: Any, options: Mapping[str, Any], *, in_full: bool = False) -> Agreement:
     reading, how = _chosen("measure", options)
-    counted = ready(source)
-    if counted is None:
-        return _agreement(read(source, **split(options)[0]), reading, how, source, in_full=in_full)
-    refuse_late(reading)
-    if isinstance(counted, Counted):
-        return _of_counted(counted, how, None, None)
-    if isinstance(counted, ItemCounts):
-        return _of_tally(counted.tally(), how, ItemTable(HeldAnnotations(counted.counts(), are_counts=True), None))
-    return _of_tally(counted, how, None)
+    made = ready(source)
+    if made is not None:
+        refuse_late(reading)
+        return _agreement(made, how, source)
+    annotations = read(source, **split(options)[0])
+    counted = _counted(annotations, reading, how, in_full=in_full)
+    return _agreement(counted, how, source, reading, annotations.understood)
 
 
 def measure_all(source: Any, **options: Unpack[Options]) -> dict[str, Agreement]:
@@ -138,7 +141,10 @@ def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement |
         raise UsageError(f"a tally holds one question; measure it without {opt.all_questions}")
     for question, answers in read_all(source, **split(options)[0]).items():
         try:
-            yield question, _agreement(answers, reading, how, source)
+            counted = _counted(answers, reading, how)
+            is_column = answers.understood.columns.get(LABEL) == question and answers.understood.format in FORMATS
+            alone = replace(reading, label=question) if is_column else replace(reading, question=question)
+            yield question, _agreement(counted, how, source, alone, answers.understood)
         except SpagreeError as error:
             yield question, error
 
@@ -154,7 +160,7 @@ def _chosen(function: str, options: Mapping[str, Any]) -> tuple[Reading, Estimat
         raise UsageError(f"{opt.bootstrap} resamples items only; leave it out with {opt.interval_for('annotators')}")
     check_scheme(how.weights)
     check_level(how.level)
-    _resample(how)
+    _bootstrap(how)
     _metric(how)
     return reading, how
 
@@ -169,38 +175,38 @@ def _metric(how: Estimating) -> Metric:
     return Metric(how.metric, tuple(how.order))
 
 
-def _resample(how: Estimating) -> Bootstrap | None:
+def _bootstrap(how: Estimating) -> Bootstrap | None:
     return None if how.bootstrap is None else Bootstrap(how.bootstrap, how.seed)
 
 
-def _agreement(
-    annotations: Annotations, reading: Reading, how: Estimating, source: Any, *, in_full: bool = False
-) -> Agreement:
+def _counted(annotations: Annotations, reading: Reading, how: Estimating, *, in_full: bool = False) -> Counted:
     treated = replace(policies(reading), of_sets=how.metric in SET_METRICS)
-    counted = count(annotations, treated, in_full=in_full or how.interval_for == ANNOTATORS)
-    return _of_counted(counted, how, source, annotations.understood, reading)
+    in_full = in_full or how.interval_for == ANNOTATORS
+    above = inf if how.interval_for == ITEMS else MOST_TO_FETCH
+    return count(annotations, treated, in_full=in_full, people_above=above)
 
 
-def _of_counted(
-    counted: Counted, how: Estimating, source: Any, understood: Understood | None, *reading: Reading
+def _agreement(
+    counted: Counted | Tally | ItemCounts,
+    how: Estimating,
+    source: Any,
+    reading: Reading | None = None,
+    understood: Understood | None = None,
 ) -> Agreement:
-    measurement = _measurement(counted.tally, how, ItemTable(counted.held, source))
-    findings = measurement.find(_resample(how))
-    noticed = counted.cautions + caution_missing(counted, how.weights, _metric(how))
-    warnings = findings.warnings + measurement.cautions() + noticed
-    return Agreement(replace(findings, warnings=warnings), measurement, understood, non_default(*reading, how), noticed)
-
-
-def _of_tally(tally: Tally, how: Estimating, items: ItemTable | None) -> Agreement:
-    measurement = _measurement(tally, how, items)
-    findings = measurement.find(_resample(how))
-    noticed = caution_variants(tally.labels) + caution_ids(tally, tuple)
-    findings = replace(findings, warnings=findings.warnings + noticed)
-    return Agreement(findings, measurement, options=non_default(how), noticed=noticed)
-
-
-def _measurement(tally: Tally, how: Estimating, items: ItemTable | None) -> Measurement:
-    return Measurement(tally, items, how.weights, how.level, _metric(how), how.interval_for)
+    metric = _metric(how)
+    held: Held | None = None
+    if isinstance(counted, Counted):
+        tally, held = counted.tally, counted.held
+        noticed = counted.warnings + warn_missing(counted, how.weights, metric)
+    else:
+        tally = counted if isinstance(counted, Tally) else counted.tally()
+        held = None if isinstance(counted, Tally) else Held(counted.counts(), are_counts=True)
+        noticed = warn_variants(tally.labels) + warn_ids(tally, tuple)
+    evidence = Evidence(tally, held, how.weights, how.level, metric, how.interval_for, source)
+    findings = evidence.find(_bootstrap(how))
+    findings = replace(findings, warnings=findings.warnings + evidence.warnings() + noticed)
+    given = non_default(how) if reading is None else non_default(reading, how)
+    return Agreement(findings, evidence, understood, given, noticed)
 
 
 # Counts, for merging parts or keeping them ----------------------------------------------------
@@ -219,10 +225,10 @@ def tally(source: Any, **options: Unpack[ReadingOptions]) -> Tally:
     0.5
     """
     _refuse_unknown("tally", options, list(declared(Reading)))
-    return tally_and_cautions(source, **options)[0]
+    return tally_and_warnings(source, **options)[0]
 
 
-def tally_and_cautions(source: Any, **options: Any) -> tuple[Tally, tuple[Caution, ...]]:
+def tally_and_warnings(source: Any, **options: Any) -> tuple[Tally, tuple[Warning, ...]]:
     """The tally, and what was noticed while reading and counting, which a tally does not keep."""
     reading, ready_made = Reading(**options), ready(source)
     if ready_made is not None:
@@ -231,8 +237,8 @@ def tally_and_cautions(source: Any, **options: Any) -> tuple[Tally, tuple[Cautio
             ready_made = ready_made.tally
         return (ready_made.tally() if isinstance(ready_made, ItemCounts) else ready_made), ()
     annotations = read(source, **options)
-    counted = count(annotations, policies(reading))
-    return replace(counted.tally, counted=_how_counted(reading, annotations)), counted.cautions
+    counted = count(annotations, policies(reading), people_above=0)
+    return replace(counted.tally, counted=_how_counted(reading, annotations)), counted.warnings
 
 
 def count_items(source: Any, **options: Unpack[ReadingOptions]) -> ItemCounts:
@@ -247,10 +253,10 @@ def count_items(source: Any, **options: Unpack[ReadingOptions]) -> ItemCounts:
     1
     """
     _refuse_unknown("count_items", options, list(declared(Reading)))
-    return item_counts_and_cautions(source, **options)[0]
+    return item_counts_and_warnings(source, **options)[0]
 
 
-def item_counts_and_cautions(source: Any, **options: Any) -> tuple[ItemCounts, tuple[Caution, ...]]:
+def item_counts_and_warnings(source: Any, **options: Any) -> tuple[ItemCounts, tuple[Warning, ...]]:
     """The counts per item, and what was noticed while reading and counting."""
     reading = Reading(**options)
     if reading.cluster is not None or reading.by is not None:
@@ -258,7 +264,7 @@ def item_counts_and_cautions(source: Any, **options: Any) -> tuple[ItemCounts, t
         raise UsageError(f"{option}: counts of single items keep no clusters or groups; count a tally instead")
     annotations = read(source, **options)
     counted = count(annotations, policies(reading))
-    return replace(item_counts(counted), counted=_how_counted(reading, annotations)), counted.cautions
+    return replace(item_counts(counted), counted=_how_counted(reading, annotations)), counted.warnings
 
 
 def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:
@@ -273,12 +279,14 @@ def ready(source: Any) -> Tally | ItemCounts | Counted | None:
     """Counts that already exist: in memory, live, saved, or saved in parts."""
     if isinstance(source, Tally | ItemCounts | Counted):
         return source
-    paths = source if isinstance(source, list) else [source]
-    if paths and all(isinstance(path, str | Path) for path in paths):
-        return load_all(paths) if all(map(is_saved_tally, paths)) else None
-    from spagree.counts.live import State
+    made = saved_counts(source)
+    if isinstance(source, MarkTally) or isinstance(made, MarkTally):
+        raise UsageError("these are counts of marks: measure_spans() measures them, on the command line --format spans")
+    if made is not None or isinstance(source, str | Path | list):
+        return made
+    from spagree.counts.live import LiveTally
 
-    return source.counted() if isinstance(source, State) else None
+    return source.counted() if isinstance(source, LiveTally) else None
 
 
 def refuse_late(reading: Reading) -> None:

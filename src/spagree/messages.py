@@ -1,28 +1,41 @@
-"""Options in messages: marked where a message is written, spelled for its reader where it is shown.
+"""Messages as data: options and texts of the user are marked where a message is written, spelled where it is shown.
 
-    f"name the column with {opt.label}, or say {opt.format('wide')} {opt.item(names)}"
+    f"name the column with {opt.label}, or say {opt.format('wide')} {opt.item(names)}; found {shown(cell)}"
 
 reads --label, --format wide and --item 'doc id' on the command line, and label=, format="wide" and item="doc id" in
-Python. The marks are characters that no text holds, so what the user wrote is never taken for an option.
+Python; with names hidden the cell is '…'. Every process draws its marks anew, so what the user wrote is never taken
+for one.
+
+Errors and results hold each message as a :class:`Message`, which reads as Python has it; the command line asks for
+``typed(error)`` and ``for_command_line(result)`` where it prints them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import groupby
 from shlex import quote
+from typing import Any, TypeVar, cast
 
-BEGIN, BETWEEN, END = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters: Unicode keeps them for use inside a program
+BEGIN, BETWEEN, END = (mark + os.urandom(6).hex() for mark in "\ufdd0\ufdd1\ufdd2")
 TEXTS = ("item", "annotator", "label", "time", "time_format", "text", "cluster", "by", "question", "model", "where")
 QUOTED = frozenset((*TEXTS, "exclude_annotator", "missing", "separator", "sheet", "query"))
 """Options with texts of the user: quotes show where they begin and end."""
 ELSEWHERE = {"all_questions": "measure_all()", "force": "force=True"}  # what else options are in Python
+RESULTS = (
+    "spagree.estimate",
+    "spagree.comparing",
+    "spagree.errors",
+    "spagree.messages",
+    "spagree.read.annotations",
+)  # where records with messages are made
+PLAIN = (str, bytes, int, float, type(None))  # values with nothing inside
 
-_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
+T = TypeVar("T")
 
 
 class _Options:
@@ -48,10 +61,39 @@ class Marked(str):
     def __call__(self, values: object) -> str:
         """The option with a value, or once for each of a list; nothing for an empty list."""
         many = values if isinstance(values, list | tuple) else [values]
-        return f"{self[:-1]}{BETWEEN}{BETWEEN.join(map(str, many))}{END}" if many else ""
+        return f"{self.removesuffix(END)}{BETWEEN}{BETWEEN.join(map(str, many))}{END}" if many else ""
 
 
 opt = _Options()
+
+
+def shown(value: object, limit: int = 60) -> str:
+    r"""A value of the user in a message: a text is quoted, control characters escaped, and shortened if it is long.
+
+    >>> print(in_python(f"found {shown('a' * 100, limit=5)} and {shown('é' + chr(27) + '[31m')} in row {shown(3)}"))
+    found 'aaaaa…' and 'é\x1b[31m' in row 3
+    """
+    if not isinstance(value, str):
+        return str(value)
+    return f"{BEGIN}{BETWEEN}{value if len(value) <= limit else value[:limit] + '…'!r}{END}"
+
+
+def listed(names: Sequence[str], limit: int = 30) -> str:
+    """Column names for a message, shortened if there are very many.
+
+    >>> in_python(listed(["a", "b"]))
+    "'a', 'b'"
+    """
+    text = ", ".join(shown(name) for name in names[:limit])
+    hidden = len(names) - limit
+    return f"{text} and {hidden:,} more" if hidden > 0 else text
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A text of the user in a message, quoted and escaped."""
+
+    quoted: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +114,9 @@ class Option:
 
     def _quoted(self, value: str) -> str:
         """For the shell; a text of the user also where that is not needed."""
+        if not value.isprintable():
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+            return f"$'{_escaped(escaped)}'"
         return f"'{value}'" if self.name in QUOTED and "'" not in value else quote(value)
 
     def in_python(self) -> str:
@@ -82,28 +127,48 @@ class Option:
         >>> Option("order", ("low,high",)).in_python(), Option("item", ("a", "b")).in_python()
         ('order=["low", "high"]', 'item=["a", "b"]')
         """
-        from spagree.options import Estimating, Kind, Reading, declared
+        from spagree.options import Estimating, Kind, Reading, Spans, declared
 
         name = self.name.removeprefix("no_")
-        option = {**declared(Reading), **declared(Estimating)}.get(name)
+        option = {**declared(Reading), **declared(Estimating), **declared(Spans)}.get(name)
         if option is None:
             return ELSEWHERE.get(self.name) or self.typed()
         if option.kind is Kind.FLAG:
             return f"{name}={not self.name.startswith('no_')}"
         numbers = option.kind in (Kind.WHOLE, Kind.REAL)
         many = self.values[0].split(",") if option.kind is Kind.LISTED and self.values else self.values
-        written = [value if numbers else json.dumps(value, ensure_ascii=False) for value in many]
+        written = [value if numbers else _escaped(json.dumps(value, ensure_ascii=False)) for value in many]
         is_list = len(written) > 1 or (option.kind is Kind.LISTED and bool(written))
         return f"{name}=[{', '.join(written)}]" if is_list else f"{name}={''.join(written)}"
 
 
-def typed(message: str) -> str:
-    """A message for the command line.
+Part = str | Option | User
+
+
+def _escaped(text: str) -> str:
+    r"""A text with escapes that Python and the shell know for what cannot be printed.
+
+    >>> print(_escaped(chr(10) + "é" + chr(0x9B) + chr(0xE0001)))
+    \né\u009b\U000e0001
+    """
+    return "".join(letter if letter.isprintable() else _escape(ord(letter)) for letter in text)
+
+
+def _escape(code: int) -> str:
+    if code == ord("\n"):
+        return "\\n"
+    if code < 0x80:  # noqa: PLR2004 (the shell takes what is above for a byte)
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 (four digits)
+
+
+def typed(message: str | Exception) -> str:
+    """A message, or that of an error, for the command line.
 
     >>> typed(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
     "name it with --label, or say --format wide --item 'doc id' --item 'no'"
     """
-    return "".join(part if isinstance(part, str) else part.typed() for part in parts(message))
+    return "".join(part.typed() if isinstance(part, Option) else _plain(part) for part in parts(message))
 
 
 def in_python(message: str) -> str:
@@ -112,50 +177,96 @@ def in_python(message: str) -> str:
     >>> in_python(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
     'name it with label=, or say format="wide", item=["doc id", "no"]'
     """
-    if BEGIN not in message:
-        return message
     written, run = "", []
     for part in (*parts(message), ""):
         if isinstance(part, Option):
             run.append(part)
         elif part != " " or not run:
-            written += ", ".join(option.in_python() for option in _together(run)) + part
+            together = groupby(run, key=lambda option: option.name)  # a repeated option is one argument with a list
+            named = [Option(name, tuple(value for each in same for value in each.values)) for name, same in together]
+            written += ", ".join(option.in_python() for option in named) + _plain(part)
             run = []
     return written
 
 
-def _together(options: list[Option]) -> Iterator[Option]:
-    """A repeated option is one argument with a list."""
-    for name, same in groupby(options, key=lambda option: option.name):
-        yield Option(name, tuple(value for option in same for value in option.values))
+def _plain(part: str | User) -> str:
+    return part.quoted if isinstance(part, User) else part
 
 
-def parts(message: str) -> Iterator[str | Option]:
-    """The text of a message and its options, in turn."""
+def parts(message: str | Exception) -> tuple[Part, ...]:
+    """The texts of a message or an error, its options, and what the user wrote, in turn."""
+    if isinstance(message, Exception):
+        message = message.args[0] if message.args and isinstance(message.args[0], Message) else str(message)
+    if isinstance(message, Message):
+        return message.parts
     text, *marked = message.split(BEGIN)
-    yield text
+    found: list[Part] = [text]
     for piece in marked:
-        inside, end, text = piece.partition(END)
+        inside, _, text = piece.partition(END)
         name, *values = inside.split(BETWEEN)
-        if end and name.isidentifier():
-            yield Option(name, tuple(values))
-            yield text
-        else:  # not a mark of ours
-            yield BEGIN + piece
+        found += [Option(name, tuple(values)) if name else User(values[0]), text]
+    return tuple(part for part in found if part != "")
 
 
-@contextmanager
-def command_line() -> Iterator[None]:
-    """Inside this context, messages are for the command line."""
-    token = _on_command_line.set(True)
-    try:
-        yield
-    finally:
-        _on_command_line.reset(token)
+class Message(str):
+    """A message as callers in Python read it, which keeps its parts for other readers.
+
+    >>> warning = Message(f"name it with {opt.label}")
+    >>> print(warning, "/", typed(warning))
+    name it with label= / name it with --label
+    """
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, message: str) -> Message:
+        """Spell the options of a message, or of one that is a message already."""
+        made = super().__new__(cls, in_python(message))
+        made.parts = parts(message)
+        return made
 
 
-def spelled(message: str) -> str:
-    """The message with options as its reader writes them: --label on the command line, label= in Python."""
-    if BEGIN not in message:
-        return message
-    return typed(message) if _on_command_line.get() else in_python(message)
+def marked(message: object) -> str:
+    """A message or an error with its parts marked, to be part of another message."""
+    text = ""
+    for part in parts(message if isinstance(message, str | Exception) else str(message)):
+        if isinstance(part, Option):
+            text += BEGIN + BETWEEN.join((part.name, *part.values)) + END
+        else:
+            text += f"{BEGIN}{BETWEEN}{part.quoted}{END}" if isinstance(part, User) else part
+    return text
+
+
+def for_command_line(value: T) -> T:
+    """A result or plain values with all their messages as they are typed; the same object if there are none."""
+    told: Any = value
+    inside: dict[Any, Any] = {}
+    if isinstance(value, Message):
+        return cast(T, typed(value))
+    if isinstance(value, Exception) and isinstance(next(iter(value.args), None), Message):
+        told = copy(value)
+        told.args = (typed(value), *value.args[1:])
+    elif isinstance(value, Mapping):
+        inside = dict(value)
+    elif isinstance(value, list | tuple):
+        inside = dict(enumerate(value))
+    elif is_dataclass(value) and type(value).__module__.startswith(RESULTS):
+        inside = {each.name: getattr(value, each.name) for each in fields(value)}
+    deeper = {name: each for name, each in inside.items() if type(each) not in PLAIN}
+    after = {name: new for name, old in deeper.items() if (new := for_command_line(old)) is not old}
+    if after and isinstance(value, list | tuple):
+        told = [after.get(place, each) for place, each in inside.items()]
+        told = told if isinstance(value, list) else tuple(told)
+    elif after:
+        told = inside | after if isinstance(value, Mapping) else replace(cast(Any, value), **after)
+    return cast(T, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """Something the user should know; ``code`` is stable, ``message`` is for people."""
+
+    code: str
+    message: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", Message(self.message))

@@ -1,7 +1,7 @@
 """Every option of :func:`spagree.measure`, declared once: how a source is read, and how agreement is estimated.
 
-Python functions, the command line, ``agreement.options`` and error messages all use these records. The types of
-keyword arguments stand below them, for editors and type checkers; a test compares them with the records.
+Python functions, the command line, ``agreement.options`` and error messages all use these records. The types
+of keyword arguments stand below them, for editors and type checkers; a test compares them with the records.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Declaration:
     """What an option declares besides its name, type and default."""
 
     help: str
@@ -55,7 +55,7 @@ class Option:
 def _option(
     default: Any, group: str, metavar: str | None, help: str, kind: Kind = Kind.TEXT, *, is_secret: bool = False
 ) -> Any:
-    return field(default=default, metadata={"option": Option(help, group, kind, metavar, is_secret)})
+    return field(default=default, metadata={"option": Declaration(help, group, kind, metavar, is_secret)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +63,28 @@ class Reading:
     """How a source is read and cleaned."""
 
     item: str | Sequence[str] | None = _option(
-        None, COLUMNS, "COLUMN", "Item column; repeat it if several columns identify an item.", Kind.REPEATED
+        None,
+        COLUMNS,
+        "COLUMN",
+        "Item column; repeat it if several identify an item; :row if every row is one.",
+        Kind.REPEATED,
     )
     annotator: str | Sequence[str] | None = _option(
         None, COLUMNS, "COLUMN", "Annotator column, optional; may be repeated.", Kind.REPEATED
     )
     label: str | Sequence[str] | None = _option(
-        None, COLUMNS, "COLUMN", "Label column; in a wide table repeat it for every column of labels.", Kind.REPEATED
+        None,
+        COLUMNS,
+        "COLUMN",
+        "Label column; in a wide table repeat it for every column of labels, or write 'rater_*'.",
+        Kind.REPEATED,
+    )
+    same_annotators: bool = _option(
+        False,
+        COLUMNS,
+        None,
+        "With --format lists: the first label of every list is by one annotator, and so on.",
+        Kind.FLAG,
     )
     time: str | None = _option(None, COLUMNS, "COLUMN", "Column with the time of each annotation.")
     time_format: str | None = _option(None, COLUMNS, "FORMAT", "How times are written, for example '%d/%m/%Y %H:%M'.")
@@ -84,8 +99,8 @@ class Reading:
         "auto",
         WHAT,
         "NAME",
-        "auto, long, wide (items × annotators), transposed (annotators × items), counts, one-hot, or the tool that "
-        "exported it: label-studio, prodigy, …",
+        "auto, long, wide (items × annotators), transposed (annotators × items), counts, one-hot, lists (all labels in "
+        "one cell), or the tool that exported it: label-studio, prodigy, …",
     )
     sheet: str | None = _option(None, WHAT, "NAME", "The sheet of an Excel workbook.  [default: the first]")
     encoding: str | None = _option(None, WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
@@ -118,7 +133,10 @@ class Reading:
         False, CLEANING, None, "Ignore differences in case, blanks, Unicode form, or between 1 and 1.0.", Kind.FLAG
     )
     duplicates: DuplicatePolicy = _option(
-        "error", CLEANING, "POLICY", "When an annotator relabels an item: error (default), first, last, set, keep."
+        "error",
+        CLEANING,
+        "POLICY",
+        "When an annotator relabels an item: error (default), first, last, set (all in one label), keep (all count).",
     )
     first: int | None = _option(
         None, CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE
@@ -178,12 +196,79 @@ class Estimating:
     seed: int = _option(0, STATISTICS, "S", "Seed of the bootstrap.  [default: 0]", Kind.WHOLE)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spans:
+    """What else says how marks are read."""
+
+    start: str | None = _option(None, COLUMNS, "COLUMN", "Spans: column of the first character, counted from 0.")
+    end: str | None = _option(None, COLUMNS, "COLUMN", "Spans: column of the first character after the span.")
+    length: str | None = _option(None, COLUMNS, "COLUMN", "Spans: column of the length of the text, in --seen.")
+    mark: str | Sequence[str] = _option(
+        (),
+        COLUMNS,
+        "COLUMN",
+        "Spans: marks that are no places: the columns that make one, such as head and dependent; may be repeated.",
+        Kind.REPEATED,
+    )
+    seen: str | Sequence[str] | None = _option(
+        None,
+        WHAT,
+        "FILE",
+        "Spans: who saw which item, with marks or without: item, annotator[, length]; to compare, one for each source.",
+        Kind.REPEATED,
+    )
+    edges: str | None = _option(
+        None, CLEANING, "POLICY", "Spans of exports: loose leaves out blanks and punctuation at both ends."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """How the live monitor listens, stores, and what it follows."""
+
+    host: str = _option(
+        "127.0.0.1", OUTPUT, "ADDRESS", "Where to listen; any address but loopback needs a token.  [default: 127.0.0.1]"
+    )
+    port: int = _option(8765, OUTPUT, "N", "The port; 0 picks a free one.  [default: 8765]", Kind.WHOLE)
+    store: str = _option(
+        "spagree-monitor.sqlite",
+        OUTPUT,
+        "FILE|postgresql://…",
+        "Where annotations are stored: an SQLite file or a PostgreSQL database.  [default: spagree-monitor.sqlite]",
+    )
+    token_file: str | None = _option(None, OUTPUT, "FILE", "A file with the token that every request must carry.")
+    target: float | None = _option(None, OUTPUT, "X", "Alert when agreement is below X.", Kind.REAL)
+    first: int = _option(2, OUTPUT, "K", "Annotations an item needs to be closed.  [default: 2]", Kind.WHOLE)
+    follow: Sequence[str] = _option(
+        (), OUTPUT, "PATH", "A file, folder or database that grows; may be repeated.", Kind.REPEATED
+    )
+    project: str | None = _option(None, OUTPUT, "NAME", "The project that --follow belongs to.")
+    label_studio: Sequence[str] = _option(
+        (),
+        OUTPUT,
+        "URL",
+        "Compare with Label Studio's API: its address, or a project's; may be repeated.",
+        Kind.REPEATED,
+    )
+    label_studio_token_file: str | None = _option(None, OUTPUT, "FILE", "The token for Label Studio's API.")
+    potato_secret_file: str | None = _option(None, OUTPUT, "FILE", "The secret with which potato signs its webhooks.")
+    alert_url: str | None = _option(None, OUTPUT, "URL", "Send alerts to this address.")
+    alert_secret_file: str | None = _option(
+        None, OUTPUT, "FILE", "Sign them with the secret in this file (Standard Webhooks)."
+    )
+    behind_proxy: bool = _option(
+        False, OUTPUT, None, "A proxy of yours passes requests on: its last X-Forwarded-For is the client.", Kind.FLAG
+    )
+    demo: bool = _option(False, OUTPUT, None, "Replay a simulated project in a separate store.", Kind.FLAG)
+
+
 class ReadingOptions(TypedDict, total=False):
     """Keyword arguments for reading."""
 
     item: str | Sequence[str] | None
     annotator: str | Sequence[str] | None
     label: str | Sequence[str] | None
+    same_annotators: bool
     time: str | None
     time_format: str | None
     text: str | None
@@ -224,10 +309,10 @@ class Options(ReadingOptions, total=False):
     seed: int
 
 
-Record = type[Reading] | type[Estimating]
+Record = type[Reading] | type[Estimating] | type[Spans] | type[Watching]
 
 
-def declared(record: Record) -> dict[str, Option]:
+def declared(record: Record) -> dict[str, Declaration]:
     """The options of a record by name.
 
     >>> declared(Estimating)["level"].metavar

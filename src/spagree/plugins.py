@@ -1,7 +1,7 @@
 """Readers and metrics that other packages add by entry points (docs/extending.md).
 
-They are used only when named, with ``--format NAME`` or ``--metric NAME``, so installing a package changes no number.
-They cannot replace spagree's own.
+They are used only when named, with ``--format NAME`` or ``--metric NAME``, so installing a package changes no
+number. They cannot replace spagree's own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def installed(group: str) -> tuple[str, ...]:
 def load(group: str, name: str) -> Any:
     """What a package offers under a name."""
     offers = [point for point in _points(group) if point.name == name]
-    packages = sorted({_package(point) for point in offers})
+    packages = sorted({f"{each.dist.name} {each.dist.version}" if each.dist else each.value for each in offers})
     if len(packages) > 1:
         raise UsageError(f"{name!r} is offered by {' and by '.join(packages)}; uninstall all but one")
     try:
@@ -44,7 +44,3 @@ def _points(group: str) -> list[EntryPoint]:
     from importlib.metadata import entry_points
 
     return list(entry_points(group=group))
-
-
-def _package(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value

@@ -1,7 +1,7 @@
 """What long-running work is doing and how far along it is; works with or without a listener.
 
-Stages announce themselves with :func:`stage`, engines report query progress with :func:`watch`, and a command that
-shows both runs its work inside :func:`watched`.
+Stages announce themselves with :func:`stage`, engines report query progress with :func:`watch`, and a command
+that shows both runs its work inside :func:`watched`.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object], *, force: bool = False) -> None:
     """Let ``write`` fill a temporary file next to ``path``, then rename it into place.
 
-    A full disk or an interrupt leaves no partial file, and an old file stays unchanged. An existing file is refused
-    unless ``force``, even if it appears in the meantime: of two writers, one succeeds. A replacement keeps the
-    permissions of the old file.
+    A full disk or an interrupt leaves no partial file, and an old file stays unchanged. An existing file is
+    refused unless ``force``, even if it appears in the meantime: of two writers, one succeeds. A replacement
+    keeps the permissions of the old file.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()

@@ -145,3 +145,14 @@ def test_every_question_is_checked(annotated: Run) -> None:
     found = json.loads(out)["questions"]
     assert code == 0 and [found[name]["assignment"]["done"] for name in ("mood", "topic")] == [40, 40]
     assert annotated("score", "batch.csv", "--all-questions", "--assignment", "a.csv")[1].count("40 of 60") == 2
+
+
+def test_what_is_missing_is_named_at_once_and_the_rows_are_printed_without_a_file(run: Run, tmp_path: Path) -> None:
+    items = tmp_path / "items.csv"
+    items.write_text("item\nq1\nq2\n")
+    code, out, err = run("assign", items)
+    assert (code, out) == (2, "") and "--annotators and --per-item are missing" in err and "spagree assign" in err
+    code, out, err = run("assign", items, "--annotators", "ann,bob", "--per-item", 2)
+    assert code == 0 and out.splitlines()[0] == "item,annotator" and len(out.splitlines()) == 5
+    assert "Assigned   2 items to 2 annotators" in err
+    assert run("assign", items, "--annotators", 2, "--per-item", 2, "--json")[0] == 2

@@ -39,7 +39,7 @@ def break_score(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr(score, "_print_all", broken)
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("a defect"), OSError("strange"), RecursionError("deep")])
+@pytest.mark.parametrize("error", [ZeroDivisionError("a defect"), OSError("strange"), RuntimeError("deep")])
 def test_an_unexpected_error_is_exit_70_and_one_line(
     run: Run, source: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -78,9 +78,12 @@ def test_json_on_a_console_without_unicode_is_the_same_json(source: Path) -> Non
 
 @pytest.mark.parametrize(
     ("arguments", "target"),
-    combinations(["--help", "score --help", "paper --help"], ["> /dev/full", "| true; exit ${PIPESTATUS[0]}", ">&-"]),
+    combinations(
+        ["--help", "score --help", "paper --help", "score example:sparse"],
+        ["> /dev/full", "| true; exit ${PIPESTATUS[0]}", ">&-"],
+    ),
 )
-def test_help_that_cannot_be_written_is_exit_4(arguments: str, target: str) -> None:
+def test_what_cannot_be_written_is_exit_4(arguments: str, target: str) -> None:
     done = bash(f"{SPAGREE} {arguments} {target}")
     # A reader that ends early may still have taken everything.
     assert done.returncode in ((0, 4) if "true" in target else (4,))
@@ -113,17 +116,11 @@ def test_gates_on_coefficients(run: Run) -> None:
     assert run("score", "example:sparse", "--require", "spa=0.1")[0] == 0
 
 
-def test_errors_name_options_as_the_caller_writes_them(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "odd.csv"
-    path.write_text("unit,verdict2\n1,x\n")
-    assert "with --label" in run("score", path)[2]
-    with pytest.raises(spagree.ColumnError, match="with label="):
-        spagree.measure(path)
-    late = tmp_path / "tally.json"
-    spagree.save(spagree.tally([("q", "ann", "yes")]), late)
-    assert "--no-header has no effect" in run("score", late, "--no-header")[2]
-    with pytest.raises(spagree.UsageError, match="header=False has no effect"):
-        spagree.measure(late, header=False)
+def test_a_gate_without_an_interval_is_not_met(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,b,x\n")
+    code, out, err = run("score", path, "--require", "0.1")
+    assert code == 1 and "no interval, because only one item" in " ".join(out.split()) and "no interval" in err
 
 
 GROUPS = ["Input", "Columns", "Cleaning", "Exports of annotation tools", "Databases", "Statistics", "Output"]

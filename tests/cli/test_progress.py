@@ -111,14 +111,6 @@ class Held:
         return 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["annotators", "pairs", "items"])
-def test_commands_end_in_order_on_a_terminal(tmp_path: Path, command: str) -> None:
-    path = tmp_path / "votes.csv"
-    spagree.simulate(items=300, annotators=25, seed=1).save(path)
-    assert "terminate called" not in shown_by(*SPAGREE, command, path)
-
-
 def shown_by(*command: object) -> str:
     """What a person sees on standard error."""
     code, seen = on_a_terminal(*command, stdout=subprocess.DEVNULL)

@@ -47,7 +47,9 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-def test_measuring_a_plain_parquet_file_loads_no_tool_no_table_and_nothing_to_show(table: Path, tmp_path: Path) -> None:
+def test_measuring_a_plain_parquet_file_loads_no_tool_no_table_and_nothing_to_draw_with(
+    table: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "labels.parquet"
     polars.read_csv(table).write_parquet(path)
     done = subprocess.run([sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True)
@@ -55,12 +57,8 @@ def test_measuring_a_plain_parquet_file_loads_no_tool_no_table_and_nothing_to_sh
     assert "duckdb" in modules
     tools = {f"spagree.read.tools.{name}" for name in ("tool", "records", "argilla", "huggingface", "label_studio")}
     unread = {"narwhals", "numpy.ma", *(f"spagree.read.{name}" for name in ("triples", "files.delimited"))}
-    shown = {"rich", "spagree.present.terminal", "spagree.present.wording"}
+    shown = {"rich", "jinja2", "spagree.present.terminal"}
     assert modules & {"pandas", "pyarrow", "scipy", "polars", *unread, *shown, *tools} == set()
-
-
-def test_help_loads_neither_numbers_nor_options() -> None:
-    assert loaded("--help") & {"numpy", "narwhals", "rich", "difflib", "spagree.options", "spagree.read"} == set()
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--duplicates", "first")], ids=" ".join)
@@ -69,12 +67,10 @@ def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[
     heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
     heavy |= {"difflib", "hashlib", "hmac", "gzip", "zipfile", "rich._emoji_codes", "spagree.read.pseudonyms"}
     heavy |= {"spagree.counts.live"}
-    breakdowns = {"actions", "annotators", "comparison", "development", "groups", "since"}
-    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "plan")}
+    breakdowns = {"development", "groups", "models"}
+    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "plan")}
     unasked |= {f"spagree.read.tools.{name}" for name in ("export", "records", "tool")}
-    pages = {f"spagree.present.{name}" for name in ("report", "charts", "notebook", "earlier", "group_words")} | {
-        "html"
-    }
+    pages = {"html", *(f"spagree.present.{name}" for name in ("report", "charts", "notebook"))}
     assert loaded("score", str(table), *arguments) & (heavy | unasked | pages) == set()
 
 
@@ -103,9 +99,3 @@ print(connect().execute("SELECT current_setting('enable_progress_bar')").fetchal
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[(False,)]\n"
-
-
-def test_measuring_a_file_in_python_does_not_load_pandas_either(table: Path) -> None:
-    code = f"import sys, spagree; spagree.measure({str(table)!r}); print('pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"

@@ -1,45 +1,48 @@
-"""The command group, whose commands load on demand, and main(): every outcome becomes its documented exit code."""
+"""The command group, whose commands load on demand, and main(): every outcome becomes its exit code."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
+from shlex import join
 from typing import Any, NoReturn
 
 import click
 
-from spagree.cli.console import Group, note, say
-from spagree.errors import SpagreeError, unknown_name
-from spagree.messages import command_line
-from spagree.version import __version__
+from spagree import __version__
+from spagree.cli.console import Group, complain, note, say
+from spagree.errors import SpagreeError, SpansError, unknown_name
+from spagree.messages import typed
 
 CANNOT_WRITE = 4
 OURS = 70
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
-COMPLETE = "_SPAGREE_COMPLETE"  # set by the shell's completion script: docs/how-to.md, "Completion in the shell"
+COMPLETE = "_SPAGREE_COMPLETE"  # set by the shell's completion script: docs/scale.md
 _stopped_by: list[int] = []  # the exit codes of signals: a library may swallow what a signal raises
 
 # name → its file, and what it does in one line
 COMMANDS = {
     "score": ("score", "Measure the agreement in a file, a glob, standard input or example:NAME."),
-    "items": ("breakdowns", "List the items with the least agreement."),
-    "classes": ("breakdowns", "List the classes with the least agreement, and which are confused."),
-    "annotators": ("breakdowns", "List the annotators who agree least with the others."),
-    "pairs": ("breakdowns", "List the pairs of annotators who agree least."),
+    "items": ("listings", "List the items with the least agreement."),
+    "classes": ("listings", "List the classes with the least agreement, and which are confused."),
+    "annotators": ("listings", "List the annotators who agree least with the others."),
+    "pairs": ("listings", "List the pairs of annotators who agree least."),
     "compare": ("compare", "Compare rounds, the halves of one source, or a model with people."),
-    "plan": ("plan", "Plan how many annotations you need, on how many items."),
-    "development": ("plan", "Print how agreement changed over time."),
-    "assign": ("assign", "Assign items to annotators: random, balanced, connected."),
+    "plan": ("planning", "Plan how many annotations you need, on how many items."),
+    "development": ("planning", "Print how agreement changed over time."),
+    "assign": ("planning", "Assign items to annotators: random, balanced, connected."),
     "tally": ("data", "Count annotations and save the summary, to merge later."),
     "merge": ("data", "Add up saved tallies."),
-    "monitor": ("monitor", "Watch agreement live while people annotate."),
+    "monitor": ("extras", "Watch agreement live while people annotate."),
     "simulate": ("data", "Simulate annotations whose true agreement is known."),
     "examples": ("data", "List the example data sets that come with spagree."),
-    "paper": ("paper", "Regenerate the figures and tables of the paper."),
+    "paper": ("extras", "Regenerate the figures and tables of the paper."),
 }
 
 
@@ -61,6 +64,8 @@ class _Commands(Group):
             formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and (Path(args[0]).exists() or args[0].startswith("example:")) and args[0] not in COMMANDS:
+            raise click.UsageError(f"{args[0]} is no command; to measure its agreement: spagree score {join(args)}")
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.UsageError(str(unknown_name("command", args[0], COMMANDS)))
         return super().resolve_command(ctx, args)
@@ -95,27 +100,23 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
-    _leave_in_order()
+    # Temporary files are also removed on SIGTERM, and when the terminal closes, unless under nohup.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if a shell started us in the background
+        signal.signal(signal.SIGINT, partial(_stop, INTERRUPTED))
+    for name, exit_code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, partial(_stop, exit_code))
     if sys.stdout is None:  # closed by the parent process
         sys.exit(CANNOT_WRITE)
     if COMPLETE in os.environ:
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(cli, {}, "spagree", COMPLETE, os.environ[COMPLETE]))
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debug = "--debug" in words  # anywhere on the line: people add it last
     code = _run([word for word in words if word != "--debug"], debug)
     sys.exit(_stopped_by[-1] if _stopped_by else code)
-
-
-def _leave_in_order() -> None:
-    """Also remove temporary files on SIGTERM, and when the terminal closes (unless nohup keeps us running)."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if a shell started us in the background
-        signal.signal(signal.SIGINT, partial(_stop, INTERRUPTED))
-    for name, code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, partial(_stop, code))
 
 
 def _stop(code: int, *_: object) -> NoReturn:
@@ -126,7 +127,7 @@ def _stop(code: int, *_: object) -> NoReturn:
 
 def _run(arguments: list[str], debug: bool) -> int:
     try:
-        with command_line(), cli.make_context("spagree", arguments) as context:
+        with cli.make_context("spagree", arguments) as context:
             cli.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -138,8 +139,14 @@ def _run(arguments: list[str], debug: bool) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except SpagreeError as error:
-        _complain(str(error), debug)
-        return error.exit_code
+        is_again = "-" in arguments or any(word.startswith("--format") for word in arguments)
+        if isinstance(error, SpansError) and not is_again:
+            note("These are marked spans, not classes: measured as with --format spans.")
+            code = _run([arguments[0], "--format", "spans", *arguments[1:]], debug)
+        else:
+            _complain(typed(error), debug)
+            code = error.exit_code
+        return code
     except Exception as error:
         if "Query interrupted" in str(error):  # a signal during a duckdb query
             behind = error.__cause__ or error.__context__
@@ -151,10 +158,6 @@ def _run(arguments: list[str], debug: bool) -> int:
 
 
 def _complain(message: str, debug: bool) -> None:
-    from spagree.present.wording import escape_controls
-
     if debug:
-        import traceback
-
         note(traceback.format_exc())
-    note(f"spagree: {escape_controls(message)}")
+    complain(f"spagree: {message}")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import StringIO
-from typing import TYPE_CHECKING, Any, TextIO
+from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import TextWrapper
+from typing import Any, TextIO
 
 import click
 
+from spagree import progress
 from spagree.errors import FileError, UsageError
-
-if TYPE_CHECKING:
-    from spagree.progress import Progress
-    from spagree.understood import Caution
+from spagree.messages import Warning, typed
+from spagree.write import refuse_existing
 
 REFRESHED = 8  # times a second
 PLAIN = str.maketrans(
@@ -29,16 +32,14 @@ PLAIN = str.maketrans(
 def working(what: str) -> Iterator[None]:
     """The stage, its progress and the elapsed time on a terminal; nothing in a pipeline.
 
-    Redrawn by a thread that ends with the work. Rich's own may outlive it, and if that holds the last reference to a
-    duckdb connection while Python shuts down, releasing it aborts the process.
+    Redrawn by a thread that ends with the work. Rich's own may outlive it, and if that holds the last
+    reference to a duckdb connection while Python shuts down, releasing it aborts the process.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
     from rich.live import Live
-
-    from spagree import progress
 
     done = threading.Event()
 
@@ -64,19 +65,19 @@ def working(what: str) -> Iterator[None]:
 class _Display:
     """What rich redraws from a separate thread during the work."""
 
-    def __init__(self, progress: Progress, what: str) -> None:
+    def __init__(self, stages: progress.Progress, what: str) -> None:
         from rich.spinner import Spinner
 
-        self.progress, self.what, self.start, self.spinner = progress, what, time.monotonic(), Spinner("dots")
+        self.stages, self.what, self.start, self.spinner = stages, what, time.monotonic(), Spinner("dots")
 
     def __rich__(self) -> Any:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
-        share, seconds = self.progress.share(), int(time.monotonic() - self.start)
+        share, seconds = self.stages.share(), int(time.monotonic() - self.start)
         line = Table.grid(padding=(0, 1))
         bar: list[Any] = [ProgressBar(1.0, share, width=30), f"{share:.0%}"] if share is not None else []
-        line.add_row(self.spinner, self.progress.stage or self.what, *bar, f"{seconds // 60}:{seconds % 60:02}")
+        line.add_row(self.spinner, self.stages.stage or self.what, *bar, f"{seconds // 60}:{seconds % 60:02}")
         return line
 
 
@@ -94,37 +95,31 @@ def note(text: str) -> None:
     """Print on standard error; do nothing if it is closed."""
     if sys.stderr is None:
         return
+    if sys.stderr.isatty():  # lines end between words; indented ones, which hold options to copy, stay
+        wrapped = TextWrapper(get_terminal_size().columns, break_on_hyphens=False, break_long_words=False)
+        text = "\n".join(line if line.startswith(" ") else wrapped.fill(line) for line in text.split("\n"))
     try:
-        click.echo(_encodable(_wrapped(text) if sys.stderr.isatty() else text, sys.stderr), err=True)
+        click.echo(_encodable(text, sys.stderr), err=True)
         sys.stderr.flush()
     except OSError:
         _silence(sys.stderr)
 
 
-def _wrapped(text: str) -> str:
-    """Sentences with line ends between words; indented lines, which hold options to copy, stay as they are."""
-    from shutil import get_terminal_size
-    from textwrap import fill
+def complain(text: str) -> None:
+    """Print a message that may hold what users wrote on standard error, control characters escaped."""
+    from spagree.present.words import escape_controls
 
-    width = get_terminal_size().columns
-    lines = text.split("\n")
-    wrapped = (
-        line if line.startswith(" ") else fill(line, width, break_on_hyphens=False, break_long_words=False)
-        for line in lines
-    )
-    return "\n".join(wrapped)
+    note(escape_controls(text))
 
 
-def warn(noticed: Iterable[Caution]) -> None:
+def warn(noticed: Iterable[Warning]) -> None:
     """Print what was noticed while reading and counting, for commands whose results do not show it."""
-    from spagree.present.wording import escape_controls
-
-    for caution in noticed:
-        note(f"warning: {escape_controls(caution.message)}")
+    for warning in noticed:
+        complain(f"warning: {typed(warning.message)}")
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """The text in characters the console can show: similar ones for lines, bars and signs, escapes for the rest."""
+    """The text in characters the console can show: similar ones for lines and signs, escapes for the rest."""
     encoding = stream.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -156,13 +151,6 @@ def tell(text: str) -> None:
         say(text)
 
 
-def terminal_width() -> int:
-    """The terminal's width in columns, or the value of COLUMNS."""
-    from rich.console import Console
-
-    return Console().width
-
-
 def print_json(value: Any) -> None:
     """Print plain values as JSON, with escapes for characters the console cannot show."""
     from spagree.present.document import to_json
@@ -173,8 +161,6 @@ def print_json(value: Any) -> None:
 
 def _silence(stream: TextIO) -> None:
     """The reader is gone: keep Python from complaining at exit."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -199,28 +185,21 @@ class Group(PrintedHelp, click.Group):
     """Commands under a common name."""
 
 
-class Picture:
-    """A chart's file; a bad name, a missing extra or an existing file is refused before counting."""
-
-    def __init__(self, path: str | None, force: bool) -> None:
-        from pathlib import Path
-
-        self.path, self.force = None if path is None else Path(path), force
-        if self.path is None:
-            return
+def refuse_picture(path: str | None, *, force: bool) -> None:
+    """Refuse a bad name of a chart's file, a missing extra or an existing file, before counting."""
+    if path is not None:
         from spagree.present.charts.save import FORMATS, check_extra
-        from spagree.write import refuse_existing
 
         check_extra()
-        if self.path.suffix.removeprefix(".") not in FORMATS:
+        if Path(path).suffix.removeprefix(".") not in FORMATS:
             raise UsageError(f"--chart {path}: end the name with one of .{', .'.join(FORMATS)}")
-        refuse_existing(self.path, force=force)
+        refuse_existing(path, force=force)
 
-    def write(self, draw: Callable[[], Any]) -> None:
-        """Draw the chart if a file was named."""
-        if self.path is None:
-            return
+
+def write_picture(path: str | None, chart: Callable[[], Any]) -> None:
+    """Draw a chart if a file was named."""
+    if path is not None:
         from spagree.present.charts.save import save
 
-        save(draw(), self.path.with_suffix(""), [self.path.suffix.removeprefix(".")])
-        note(f"wrote {self.path}")
+        save(chart(), Path(path).with_suffix(""), [Path(path).suffix.removeprefix(".")])
+        note(f"wrote {path}")

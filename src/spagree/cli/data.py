@@ -1,4 +1,4 @@
-"""Commands that write data or name them: tally and merge count in parts, simulate and examples are to try with."""
+"""Commands that write data or name them: tally and merge count in parts, simulate and examples to try."""
 
 from __future__ import annotations
 
@@ -8,12 +8,28 @@ from typing import Any
 import click
 
 from spagree.cli.console import note, say, warn, working
-from spagree.cli.options import Command, force_option, option, reading_options, to_python
-from spagree.errors import count
+from spagree.cli.flags import (
+    SPANS,
+    Command,
+    force_option,
+    option,
+    options_of,
+    reading_options,
+    spans_options,
+    to_python,
+)
+from spagree.counts.saved import load_all, save
+from spagree.errors import UsageError, count
+from spagree.measuring import item_counts_and_warnings, tally_and_warnings
+from spagree.options import Spans
+from spagree.present.words import figure
+from spagree.read.examples import EXAMPLES
+from spagree.write import refuse_existing
 
 
 @click.command(cls=Command)
 @reading_options(without=("text",))
+@options_of(Spans)
 @option("-o", "--output", required=True, metavar="FILE", help="Where to save it: .json, or .parquet with --keep-items.")
 @option("--keep-items", is_flag=True, help="Keep counts per item, so an item may be split across parts.")
 @force_option
@@ -26,16 +42,21 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     spagree merge part1.json part2.json -o all.json
     spagree score all.json
     """
-    from spagree.counts.saved import save
-    from spagree.measuring import item_counts_and_cautions, tally_and_cautions
-    from spagree.write import refuse_existing
-
     refuse_existing(output, force=force)
+    of_spans, arguments = spans_options(options), to_python(options)
+    counted: Any
     with working("counting annotations"):
-        counting = item_counts_and_cautions if keep_items else tally_and_cautions
-        counted, cautions = counting(**to_python(options))
+        if options["format"] == SPANS or any(of_spans.values()):
+            from spagree.spans import spans_tally_and_warnings  # what labels do not need is not loaded for them
+
+            if keep_items:
+                raise UsageError("--keep-items is not for spans: an item must be in one part")
+            counted, warnings = spans_tally_and_warnings(arguments.pop("source"), **arguments, **of_spans)
+        else:
+            counting = item_counts_and_warnings if keep_items else tally_and_warnings
+            counted, warnings = counting(**arguments)
     save(counted, output, force=force)
-    warn(cautions)  # the tally does not keep them
+    warn(warnings)  # the tally does not keep them
     note(f"saved {output}")
 
 
@@ -45,8 +66,6 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
 @force_option
 def merge(parts: Sequence[str], output: str, force: bool) -> None:
     """Add up saved tallies. Unless they were made with --keep-items, no item may be in two PARTS."""
-    from spagree.counts.saved import load_all, save
-
     save(load_all(parts), output, force=force)
     note(f"merged {count(len(parts), 'part')} into {output}")
 
@@ -83,26 +102,23 @@ def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Param
 )
 @option("--missing", default=0.0, help="Fraction of annotations removed at random.")
 @option("--adaptive", is_flag=True, help="Ask more annotators only if the first two disagree.")
+@option("--spans", is_flag=True, help="Annotators mark passages instead of labelling whole items.")
 @option("--seed", default=0, help="The same seed gives the same data.")
 @force_option
 def simulate(output: str, force: bool, **parameters: Any) -> None:
     """Simulate annotations whose true agreement is known, to try things out and to plan."""
-    from spagree.present.wording import figure
     from spagree.simulation import simulate as draw
-    from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)
     with working("drawing annotations"):
         simulation = draw(**parameters)
         simulation.save(output, force=force)
-    annotations = count(simulation.frame.height, "annotation")
-    say(f"wrote {annotations} to {output}; true agreement {figure(simulation.truth)}")
+    made = count(simulation.frame["label"].count(), "mark" if parameters["spans"] else "annotation")
+    say(f"wrote {made} to {output}; true agreement {figure(simulation.truth)}")
 
 
 @click.command(cls=Command)
 def examples() -> None:
     """List the example data sets that come with spagree (use them as example:NAME)."""
-    from spagree.read.examples import EXAMPLES
-
     for name, example in EXAMPLES.items():
         say(f"{name:<18} {example.title} ({example.format} table)\n{'':<18} {example.citation}")

@@ -4,19 +4,39 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from spagree.cli.console import draw, note, print_json, say, terminal_width, working
-from spagree.cli.options import Command, figures_as_json, option, options_of, reading_options, to_python
+from spagree.agreement import Agreement, report_questions
+from spagree.cli.console import complain, draw, note, print_json, say, working
+from spagree.cli.flags import (
+    Command,
+    figures_as_json,
+    measured_spans,
+    option,
+    options_of,
+    reading_options,
+    statistic,
+    to_python,
+)
 from spagree.errors import SpagreeError, UsageError, unknown_name
-from spagree.options import STATISTICS, TOOLS, Estimating
+from spagree.estimate.chance import COEFFICIENTS
+from spagree.estimate.watch import check_target
+from spagree.measuring import measure, measure_each, measure_in_full
+from spagree.messages import for_command_line, marked, typed
+from spagree.options import TOOLS, Estimating, Spans
+from spagree.present.document import earlier_figures, returned_rows
+from spagree.present.sentences import explain_returned
+from spagree.present.words import figure, printable
+from spagree.write import refuse_existing
 
 if TYPE_CHECKING:
-    from spagree.agreement import Agreement
+    from spagree.spans import SpanAgreement
 
 GATE_NOT_MET = 1
 SPA = "spa"
@@ -25,21 +45,17 @@ SPA = "spa"
 @click.command(cls=Command)
 @reading_options()
 @options_of(Estimating)
+@options_of(Spans)
 @option("--all-questions", is_flag=True, group=TOOLS, help="Score each question of a table or of a tool's export.")
-@option(
+@statistic(
     "--require",
     multiple=True,
     metavar="X",
-    group=STATISTICS,
     help="Exit with 1 if the interval's lower end is below X; krippendorff_alpha=X for a coefficient. May be repeated.",
 )
 @option("--assignment", metavar="FILE", help="Also compare with the assignment that spagree assign wrote to FILE.")
-@option(
-    "--target",
-    type=float,
-    metavar="X",
-    group=STATISTICS,
-    help="The agreement you want, drawn in the report.  [default: --require]",
+@statistic(
+    "--target", type=float, metavar="X", help="The agreement you want, drawn in the report.  [default: --require]"
 )
 @option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and checks.")
 @figures_as_json
@@ -66,11 +82,14 @@ def score(
     Long tables (one annotation per row), wide tables (items × annotators) and count tables (items ×
     classes); CSV, TSV, JSON lines, Parquet, Arrow, Excel, plain or as .gz/.zst; saved tallies. Exports of
     Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
-    Databases: postgresql://… or an SQLite file, with --query.
+    Databases: postgresql://… or an SQLite file, with --query. Spans: a table of item, annotator, start,
+    end and label, recognised or with --format spans.
     """
-    from spagree.agreement import report_questions
-    from spagree.measuring import measure, measure_each, measure_in_full
-
+    unused = {"export": export, "all_questions": all_questions, "assignment": assignment, "since": since}
+    found = measured_spans(options, **unused, target=target)
+    if found is not None:
+        _print_spans(found, require, as_json, report, force)
+        return
     gates = [_gate(typed) for typed in require]
     if target is None:
         target = next((least for figure, least in gates if figure == SPA), None)
@@ -82,9 +101,13 @@ def score(
         arguments = to_python(options)
         one = measure_in_full if report or export else measure
         outcomes = dict(measure_each(**arguments)) if all_questions else {"": one(**arguments)}
+    outcomes = {
+        question: each if isinstance(each, SpagreeError) else replace(each, told=for_command_line)
+        for question, each in outcomes.items()
+    }
     agreements = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
     if agreements:
-        _print_all(agreements, as_json, verbose, assignment)
+        _print_all(agreements, as_json, verbose, assignment, target)
 
     # which files were written is said on stderr: standard output is for the figures
     if report and agreements:
@@ -105,10 +128,31 @@ def score(
         sys.exit(worst)
 
 
+def _print_spans(found: SpanAgreement, require: Sequence[str], as_json: bool, report: str | None, force: bool) -> None:
+    """Agreement on spans, the page if it is wanted, and whether it is what is required."""
+    from spagree.present.spans import spans_document, spans_summary  # what labels do not need is not loaded for them
+
+    least = [_gate(typed) for typed in require]
+    if any(name != SPA for name, _ in least):
+        raise UsageError("--require takes a number for spans: what the interval's lower end must reach")
+    if as_json:
+        print_json(spans_document(found.findings, for_command_line(found.groups), found.source))
+    else:
+        draw(spans_summary(found.findings, found.understood, for_command_line(found.groups), found.source))
+    if report:
+        with working("drawing the report"):
+            found.report(report, force=force)
+        note(f"wrote {report}")
+    low = found.exact.low
+    if found.exact.value is None:
+        raise SpagreeError(marked(found.exact.undefined))
+    if any(low is None or low < number for _, number in least):
+        complain(f"gate not met: the interval's lower end is {figure(low)}; {max(least)[1]} is required")
+        sys.exit(GATE_NOT_MET)
+
+
 def _gate(typed: str) -> tuple[str, float]:
     """What the lower end of an interval must reach: X for SPA, or COEFFICIENT=X."""
-    from spagree.estimate.chance import COEFFICIENTS
-
     name, _, number = typed.rpartition("=")
     name = name or SPA
     if name not in (SPA, *COEFFICIENTS):
@@ -124,14 +168,10 @@ def _gate(typed: str) -> tuple[str, float]:
 
 
 def _check_files(report: str | None, since: str | None, export: str | None, target: float | None, force: bool) -> None:
-    """Refuse before counting what would fail after it: existing files, a missing extra, an unreadable report."""
-    from spagree.write import refuse_existing
-
+    """Refuse early what would fail after counting: existing files, a missing extra, an unreadable report."""
     if since and not report:
         raise UsageError("--since is shown in the report; add --report FILE")
     if report:
-        from spagree.estimate.since import check_target
-        from spagree.present.earlier import earlier_figures
         from spagree.present.report.page import template
 
         template("page.html.j2")
@@ -143,62 +183,55 @@ def _check_files(report: str | None, since: str | None, export: str | None, targ
         refuse_existing(Path(export) / "agreement.json", force=force)
 
 
-def _print_all(agreements: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
+def _print_all(
+    agreements: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None, target: float | None
+) -> None:
     """The agreement, or one per question under its name."""
-    from spagree.present.terminal import summary
-    from spagree.present.wording import printable
-
     came = {question: each.returned(assignment) for question, each in agreements.items()} if assignment else {}
     if as_json:
-        from spagree.present.designs import returned_rows
-
         checked = {question: {"assignment": returned_rows(each)} for question, each in came.items()}
         documents = {question: each.to_dict() | checked.get(question, {}) for question, each in agreements.items()}
         print_json(documents.get("", {"questions": documents}))
         return
+    from spagree.present.terminal import groups_summary, questions_summary, summary
+
     for place, (question, agreement) in enumerate(agreements.items()):
         if question:
             say(("\n" if place else "") + f"══ {printable(question, 80)} ══")
-        about = agreement.measurement.summary(agreement.findings)
-        draw(summary(about, agreement.understood, verbose=verbose))
+        told = agreement.summed_up(target), for_command_line(agreement.understood), agreement.source
+        draw(summary(*told, target=target, verbose=verbose))
         if agreement.groups is not None:
-            from spagree.present.group_words import groups_summary
-
             say("")
-            draw(groups_summary(agreement.groups))
+            draw(groups_summary(for_command_line(agreement.groups)))
         if question in came:
-            from spagree.present.designs import explain_returned
-
-            say("\n" + explain_returned(came[question], terminal_width()))
+            say("\n" + explain_returned(came[question], get_terminal_size().columns))
+    if len(agreements) > 1:
+        say("")
+        draw(questions_summary({name: (a.spa, a.data.items, a.data.annotations) for name, a in agreements.items()}))
 
 
 def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
     """Print why a question has no number; return the exit code for it."""
-    from spagree.present.wording import escape_controls
-
     if not isinstance(outcome, SpagreeError):
         if outcome.spa.value is not None:
             return 0
-        outcome = SpagreeError(str(outcome.spa.undefined))
-    note(f"spagree: {escape_controls(_about(question) + str(outcome))}")
+        outcome = SpagreeError(marked(outcome.spa.undefined))
+    complain(f"spagree: {_about(question)}{typed(outcome)}")
     return outcome.exit_code
 
 
-def _missed(figure: str, least: float, agreements: Mapping[str, Agreement]) -> int:
+def _missed(name: str, least: float, agreements: Mapping[str, Agreement]) -> int:
     """Print which questions do not meet a gate; return the exit code for it."""
-    from spagree.present.wording import escape_controls
-    from spagree.present.wording import figure as shown
-
-    code, coefficient = 0, "" if figure == SPA else f" of {figure}"
+    code, coefficient = 0, "" if name == SPA else f" of {name}"
     for question, agreement in agreements.items():
-        low = (agreement.spa if figure == SPA else agreement.chance[figure]).low
+        low = (agreement.spa if name == SPA else agreement.chance[name]).low
         if low is None:
             found = f"there is no interval{coefficient}"
         elif low < least:
-            found = f"the interval's lower end{coefficient} is {shown(low)}"
+            found = f"the interval's lower end{coefficient} is {figure(low)}"
         else:
             continue
-        note(f"gate not met: {escape_controls(_about(question))}{found}; {least} is required")
+        complain(f"gate not met: {_about(question)}{found}; {least} is required")
         code = GATE_NOT_MET
     return code
 

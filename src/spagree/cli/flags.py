@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from spagree.cli.console import PrintedHelp, warn
+from spagree.cli.console import PrintedHelp, warn, working
 from spagree.errors import UsageError
+from spagree.messages import for_command_line, opt
 from spagree.options import (
     CLEANING,
     GROUPS,
     OUTPUT,
+    STATISTICS,
     Estimating,
     Kind,
     Reading,
     Record,
+    Spans,
     declared,
     defaults,
 )
 
 if TYPE_CHECKING:
     from spagree.agreement import Agreement
+    from spagree.spans import SpanAgreement
 
 F = TypeVar("F", bound=Callable[..., Any])
+SPANS = "spans"
 
 TYPES: dict[Kind, dict[str, Any]] = {
     Kind.REPEATED: {"multiple": True},
@@ -52,7 +59,7 @@ class GroupedOption(click.Option):
         self.group = group
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Click's record; the weighting schemes are those of the registry, which is loaded only for this help."""
+        """Click's record; the weighting schemes are those of the registry, loaded only for this help."""
         if self.name == "weights":
             from spagree.estimate.weights import DEFAULT, SCHEMES
 
@@ -82,6 +89,7 @@ def option(*names: str, group: str = OUTPUT, **settings: Any) -> Callable[[F], F
     return click.option(*names, cls=GroupedOption, group=group, **settings)
 
 
+statistic = partial(option, group=STATISTICS)
 rows_as_json = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
 figures_as_json = option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 chart_option = option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
@@ -152,8 +160,36 @@ def measured(options: dict[str, Any], *, in_full: bool = False) -> Agreement:
     from spagree.measuring import measure, measure_in_full
 
     agreement = (measure_in_full if in_full else measure)(**to_python(options))
+    agreement = replace(agreement, told=for_command_line)
     warn(agreement.noticed)
     return agreement
+
+
+def measured_spans(options: dict[str, Any], **refused: Any) -> SpanAgreement | None:
+    """Agreement on spans if the options ask for it, warnings printed; ``refused`` are those that mean nothing then."""
+    of_spans = spans_options(options)
+    if options["format"] != SPANS and not any(of_spans.values()):
+        return None
+    from spagree.spans import measure_spans  # what labels do not need is not loaded for them
+
+    given = {name: value for name, value in to_python(options).items() if value != defaults(Estimating).get(name)}
+    unused = [
+        name for name in declared(Estimating) if name in given and name not in ("weights", "level", "interval_for")
+    ]
+    for name in (*(name for name, value in refused.items() if value), *unused):
+        raise UsageError(f"{opt[name]} is not for spans; leave it out")
+    with working("counting spans"):
+        found = measure_spans(given.pop("source"), **given, **of_spans)
+    found = replace(found, findings=for_command_line(found.findings))
+    warn(found.warnings)
+    return found
+
+
+def spans_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options for spans out of those that were typed; None where nothing was."""
+    of_spans = {name: options.pop(name) for name in declared(Spans)}
+    repeated = {name: _one(of_spans[name]) for name in ("seen", "mark") if of_spans[name]}
+    return {name: value or None for name, value in of_spans.items()} | repeated
 
 
 def _one(typed: Sequence[str]) -> str | list[str]:

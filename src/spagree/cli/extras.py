@@ -1,17 +1,46 @@
-"""`spagree paper list|run|all`; the experiments are imported only when one is run."""
+"""What needs an extra: `spagree monitor`, the live page, and `spagree paper`, the paper's experiments."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from spagree.cli.console import Group, print_json, say
-from spagree.cli.options import Command
+from spagree.cli.console import Group, note, print_json, say
+from spagree.cli.flags import Command, option, options_of
+from spagree.errors import MissingExtraError
+from spagree.options import Watching
+from spagree.present.charts.save import check_extra
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.command(cls=Command)
+@options_of(Watching)
+def monitor(**options: Any) -> None:
+    """Watch agreement while people annotate: a page with the number, its interval, alerts and where to look.
+
+    \b
+    spagree monitor --demo                see it work within a minute
+    spagree monitor --target 0.7          take annotations over HTTP, alert below
+    spagree monitor --follow labels.csv   follow a file that grows, or any export
+
+    Annotations come from POST /api/v1/annotations, webhooks of Label Studio and potato, and --follow.
+    """
+    try:
+        from spagree.monitor.run import serve
+    except ImportError as error:
+        if not str(error.name).startswith("spagree"):
+            raise MissingExtraError("monitor", "the live monitor") from None
+        raise
+    with tempfile.TemporaryDirectory(prefix="spagree-demo-") as folder:
+        if options["demo"]:
+            options["store"] = str(Path(folder) / "demo.sqlite")
+            options["target"] = options["target"] or 0.7
+        serve(Watching(**options), lambda address: note(f"live page: {address}"))
 
 
 @click.group(cls=Group)
@@ -29,20 +58,20 @@ def paper() -> None:
 
 def _options(command: F) -> F:
     rounds = "Number of random orders in which annotations are added."
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the written files as JSON."),
-        click.option("--force", is_flag=True, help="Rerun experiments that are already finished."),
-        click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same figures."),
-        click.option("--out", default="paper", show_default=True, metavar="DIR", help="Folder for tables and figures."),
-        click.option("--rounds", type=click.IntRange(2), default=3000, show_default=True, metavar="N", help=rounds),
-        click.option("--data", metavar="DIR", help="Folder with the data sets, as published or as tidy tables."),
+    for each in (
+        option("--json", "as_json", is_flag=True, help="Print the written files as JSON."),
+        option("--force", is_flag=True, help="Rerun experiments that are already finished."),
+        option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same figures."),
+        option("--out", default="paper", show_default=True, metavar="DIR", help="Folder for tables and figures."),
+        option("--rounds", type=click.IntRange(2), default=3000, show_default=True, metavar="N", help=rounds),
+        option("--data", metavar="DIR", help="Folder with the data sets, as published or as tidy tables."),
     ):
-        command = option(command)
+        command = each(command)
     return command
 
 
 @paper.command("list", cls=Command, short_help="List the experiments.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_(as_json: bool) -> None:
     """List the experiments."""
     from spagree.studies.experiments import EXPERIMENTS
@@ -66,18 +95,15 @@ def run(names: Sequence[str], **options: Any) -> None:
 @_options
 def all_(**options: Any) -> None:
     """Run all experiments, except those already finished with the same data, rounds and seed."""
-    from spagree.studies.experiments import EXPERIMENTS
-
-    _run(list(EXPERIMENTS), **options)
+    _run((), **options)
 
 
 def _run(names: Sequence[str], *, data: str | None, out: str, as_json: bool, **plan: Any) -> None:
-    from spagree.present.charts.save import check_extra
-    from spagree.studies.experiments import find
+    from spagree.studies.experiments import EXPERIMENTS, find
     from spagree.studies.rounds import Plan, load_kernels
     from spagree.studies.study import KEPT, Study, progress_bars
 
-    experiments = {name: find(name) for name in names}
+    experiments = {name: find(name) for name in names or EXPERIMENTS}
     check_extra()  # report a missing extra before any work is done
     load_kernels()
     with progress_bars() as bar:

@@ -1,0 +1,203 @@
+"""The commands that show where annotators disagree: items, classes, annotators, pairs of annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import click
+
+from spagree.cli.console import draw, note, print_json, say, tell, working
+from spagree.cli.flags import (
+    Command,
+    force_option,
+    measured,
+    measured_spans,
+    option,
+    options_of,
+    reading_options,
+    rows_as_json,
+)
+from spagree.errors import DataError, UsageError, count, there
+from spagree.options import Estimating, Spans
+from spagree.present.sentences import found_annotators, found_classes, found_items, found_pairs
+from spagree.present.tables import COLUMNS, MARKED, plain_rows
+from spagree.present.terminal import table
+from spagree.write import refuse_existing, save_frame
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+WIDE = 160
+SPANS = {
+    "items": ("agreement", "marks", "annotations", "item", "text"),
+    "classes": ("agreement", "interval", "missed", "marks", "class"),
+    "annotators": ("confirmed", "confirmed interval", "found", "found interval", "marks", "items", "annotator"),
+    "pairs": ("agreement", "interval", "shared", "marks", "annotator", "other"),
+}
+FOOTNOTE = "* rests on fewer than 10 items"
+
+
+def _worst(what: str) -> Callable[[F], F]:
+    help = f"The number of {what} to list.  [default: 10]"
+    return option("--worst", type=click.IntRange(min=1), default=10, metavar="K", help=help)
+
+
+def _print_rows(**tables: list[dict[str, Any]]) -> None:
+    """Print tables as JSON, each under its name."""
+    print_json({name: plain_rows(rows) for name, rows in tables.items()})
+
+
+def _draw(rows: list[dict[str, Any]], columns: Sequence[str], finding: str = "") -> None:
+    """Print what the rows say, and the rows as a table without columns that say the same or nothing in every row."""
+    if finding:
+        tell(finding)
+    if not rows:
+        return
+    figures = [
+        key
+        for key in columns
+        if (COLUMNS[key].is_number or COLUMNS[key].kind == "truth") and key in rows[0] and len(rows) > 1
+    ]
+    same = {key for key in figures if len({row[key] for row in rows}) == 1}
+    draw(table(rows, [key for key in columns if key not in same]), least=WIDE)
+    if any(row.get("few") and row.get(name) is not None for row in rows for name in MARKED):
+        say(FOOTNOTE)
+
+
+def _of_spans(name: str, options: dict[str, Any], worst: int, as_json: bool, **refused: Any) -> bool:
+    """List the same of spans if the options ask for them; whether they do."""
+    found = measured_spans(options, **refused)
+    if found is not None:
+        from spagree.present.spans import found_in_spans  # what labels do not need is not loaded for them
+
+        tables = {name: getattr(found, name)()}
+        if name == "classes":
+            with suppress(DataError):  # too many people met to look at what any two of them exchange
+                tables["confusion"] = found.confusion()
+        rows = {name: frame.head(worst).rows(named=True) for name, frame in tables.items()}
+        if as_json:
+            _print_rows(**rows)
+            return True
+        shown = [key for key in SPANS[name] if rows[name] and key in rows[name][0]]
+        _draw(rows[name], shown, found_in_spans(name, rows[name]))
+        if rows.get("confusion"):
+            say("")
+            _draw(rows["confusion"], ("share", "class", "other"))
+    return found is not None
+
+
+@click.command(cls=Command)
+@reading_options()
+@options_of(Spans)
+@_worst("items")
+@rows_as_json
+@option("-o", "--output", metavar="FILE", help="Write every item's agreement to a .csv or .parquet file instead.")
+@option("--consensus", is_flag=True, help="Each item's majority label instead; write it with -o FILE.csv or .parquet.")
+@force_option
+def items(worst: int, as_json: bool, output: str | None, consensus: bool, force: bool, **options: Any) -> None:
+    """List the items of SOURCE that hold most of the disagreement, their votes and, with --text, their text."""
+    if _of_spans("items", options, worst, as_json, output=output, consensus=consensus):
+        return
+    if output is not None:
+        if consensus and not output.endswith((".csv", ".parquet")):
+            raise UsageError(f"--output {output}: end the name with .csv or .parquet")
+        refuse_existing(output, force=force)
+        more = ""
+        with working("counting annotations"):
+            agreement = measured(options)
+            if consensus:
+                kept = agreement.consensus()
+                save_frame(kept, output, force=force)
+                more = f": {count(kept.height, 'item')}, {kept['tied'].count():,} without a majority (column tied)"
+            else:
+                agreement.write_items(output, force=force)
+        note(f"wrote {output}{more}")
+        return
+    with working("counting annotations"):
+        agreement = measured(options)
+        if consensus:  # the smallest majorities, ties first
+            kept = agreement.consensus()
+            kept = kept.sort(kept["label"].is_not_null(), "share", "annotations", "item").head(worst)
+            columns = ["share", "annotations", "item", "label", "tied"]
+        else:
+            kept = agreement.disputed(worst)
+            columns = ["share", "agreement", "annotations", "item", "votes"]
+            columns += ["text"] if "text" in kept.columns else []
+    if as_json:
+        print_json(plain_rows(kept.rows(named=True)))
+        return
+    rows = kept.rows(named=True)
+    nothing = "" if agreement.data.pairable_items else "No item has two annotations, so there is nothing to compare."
+    _draw(rows, columns, nothing or ("" if consensus else found_items(rows)))
+
+
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Spans)
+@options_of(Estimating, only=("metric", "order", "level"))
+@_worst("classes and of pairs of classes")
+@rows_as_json
+def classes(worst: int, as_json: bool, **options: Any) -> None:
+    """List the pairs of classes of SOURCE that hold most of the disagreement, and the agreement of each class.
+
+    A class's agreement is the probability that a second annotator chose it, given that a first one did.
+    """
+    if _of_spans("classes", options, worst, as_json):
+        return
+    with working("counting annotations"):
+        agreement = measured(options)
+        rows, together = (each.head(worst).rows(named=True) for each in (agreement.classes(), agreement.confusion()))
+    if as_json:
+        _print_rows(classes=rows, confusion=together)
+        return
+    _draw(together, ("share", "expected", "items", "class", "other"), found_classes(together))
+    say("")
+    _draw(rows, ("agreement", "interval", "annotations", "share", "items", "class"))
+
+
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Spans)
+@options_of(Estimating, only=("weights", "metric", "order", "level"))
+@_worst("annotators")
+@rows_as_json
+def annotators(worst: int, as_json: bool, **options: Any) -> None:
+    """List the annotators of SOURCE who agree least with the others on the items they share.
+
+    "Against others" compares how often the others agree with the annotator and among themselves on the same
+    items, so hard items do not affect it; it needs three annotations per item. "SPA without" is SPA without
+    the annotator; "change" is the difference that makes.
+    """
+    if _of_spans("annotators", options, worst, as_json):
+        return
+    with working("counting annotations"):
+        everybody = measured(options, in_full=True).annotators().rows(named=True)
+    rows = everybody[:worst]
+    if as_json:
+        _print_rows(annotators=rows)
+        return
+    columns = ("agreement", "interval", "shared", "against_others", "stands_out", "spa_without", "change", "annotator")
+    _draw(rows, (*columns, "commonest", "commonest_share"), found_annotators(everybody))
+
+
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Spans)
+@options_of(Estimating, only=("metric", "order", "level"))
+@option("--least", type=int, default=1, metavar="M", help="Only pairs that share at least M items.  [default: 1]")
+@_worst("pairs")
+@rows_as_json
+def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
+    """List the pairs of annotators of SOURCE who agree least, with Cohen's kappa and Scott's pi."""
+    if _of_spans("pairs", options, worst, as_json, least=least - 1):
+        return
+    with working("counting annotations"):
+        agreement = measured(options, in_full=True)
+        rows = agreement.pairs(least, worst=worst).rows(named=True)
+    if as_json:
+        _print_rows(pairs=rows)
+        return
+    columns = ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other")
+    nothing = "No two annotators share an item." if least == 1 else f"No two annotators share {least} items."
+    _draw(rows, columns, found_pairs(rows, there(agreement.summed_up().steps) or ()) if rows else nothing)
