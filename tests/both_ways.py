@@ -13,6 +13,7 @@ import pytest
 
 import spagree
 from spagree.counts import count as counting
+from spagree.counts import fetch as fetching
 from spagree.counts.count import Counted
 from spagree.counts.policies import Policies
 from spagree.read import read
@@ -26,17 +27,17 @@ COMPARED: list[str] = []
 def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     in_memory = counting._count_few
 
-    def compared(annotations: Annotations, policies: Policies) -> Counted | None:
-        found = in_memory(annotations, policies)
+    def compared(annotations: Annotations, policies: Policies, *, in_full: bool = False) -> Counted | None:
+        found = in_memory(annotations, policies, in_full=in_full)
         if found is not None:
             on_duckdb = replace(annotations, rows=annotations.frame)
             fetched = counting.count(on_duckdb, policies)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(counting, "FEW", 0)
+                patch.setattr(fetching, "FEW", 0)
                 same = counting.count(on_duckdb, policies)
             assert same.held.codes is None
             assert found.tally == fetched.tally == same.tally
-            assert found.cautions == fetched.cautions == same.cautions
+            assert found.warnings == fetched.warnings == same.warnings
             assert found.held.annotations is not None and same.held.annotations is not None
             rows, others = found.held.annotations.to_native().fetchall(), same.held.annotations.to_native().fetchall()
             assert sorted(rows, key=repr) == sorted(others, key=repr)
@@ -51,10 +52,15 @@ def in_memory_rows(source: Any, **options: Any) -> bool:
     return isinstance(read(source, **options).rows, FewRows)
 
 
+def document(agreement: spagree.Agreement) -> dict[str, Any]:
+    """The whole document but for the commands to try next, which repeat the source and its options."""
+    return {name: value for name, value in agreement.to_dict().items() if name != "next"}
+
+
 def outcome(source: Any, **options: Any) -> Any:
     """The whole document, or the refusal."""
     try:
-        return spagree.measure(source, **options).to_dict()
+        return document(spagree.measure(source, **options))
     except spagree.SpagreeError as error:
         return type(error), str(error)
 

@@ -15,14 +15,9 @@ Row = tuple[str, str, str]
 Rows = list[Row]
 
 THREE_ITEMS: Rows = [
-    ("q1", "ann", "yes"),
-    ("q1", "bob", "yes"),
-    ("q1", "cyd", "no"),
-    ("q2", "ann", "no"),
-    ("q2", "bob", "no"),
-    ("q3", "ann", "no"),
-    ("q3", "bob", "yes"),
-]
+    ("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q1", "cyd", "no"), ("q2", "ann", "no"), ("q2", "bob", "no"),
+    ("q3", "ann", "no"), ("q3", "bob", "yes"),
+]  # fmt: skip
 
 
 def close(exact: Fraction | float | None, tolerance: float = 1e-14) -> object:
@@ -67,10 +62,6 @@ def mean(terms: Iterable[tuple[Fraction, Any]]) -> Fraction | None:
 
 def class_agreement(rows: Rows, label: str) -> Fraction | None:
     return mean((w, other[1] == label) for _, one, other, w in pairs_of(rows) if one[1] == label)
-
-
-def confused(rows: Rows, label: str, with_: str) -> Fraction | None:
-    return mean((w, other[1] == with_) for _, one, other, w in pairs_of(rows) if one[1] == label)
 
 
 def annotator_agreement(rows: Rows, who: str) -> Fraction | None:

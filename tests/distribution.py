@@ -11,40 +11,22 @@ from xdist.scheduler import LoadGroupScheduling
 TESTS = Path(__file__).parent
 # What takes seconds to start is started by one worker: Java, a browser, a database, what compiles studies and draws.
 TOGETHER = {
-    "spark": re.compile(r"/test_read_spark\.py|/test_tally_(engines|groups)\.py::.*spark"),
+    "spark": re.compile(r"/test_read_spark\.py|/test_engines\.py::.*spark"),
     "browser": re.compile(r"_browser\.py"),
-    "postgres": re.compile(r"/read/databases/|/test_monitor_(store|run)\.py|/test_tools_(files|label_studio)\.py"),
-    "drawing": re.compile(
-        r"/studies/|/test_(scheme_registry|studies_run|charts|comparing|compare_command|plan|docs)\.py"
+    "postgres": re.compile(
+        r"/read/databases/|/test_monitor_(store|promises)\.py|/read/tools/test_(doccano|label_studio)\.py"
     ),
+    "drawing": re.compile(r"/studies/|/test_(studies_run|charts|comparing|compare_command|planning|docs)\.py"),
 }
 # Groups and files that take ten seconds or more; whatever starts last should end soon.
 LONGEST = (
-    "spark",
-    "drawing",
-    "browser",
-    "counts/test_tally_engines.py",
-    "postgres",
-    "read/tools/test_tools_laws.py",
-    "read/files/test_read_hostile_files.py",
-    "read/files/test_read_files.py",
-    "read/files/test_read_laws.py",
-    "estimate/test_estimate_development.py",
-    "comparing/test_comparing_simulated.py",
-    "read/files/test_read_small_text.py",
-    "cli/test_cli.py",
-    "cli/test_progress.py",
-    "cli/test_outcomes.py",
-    "present/test_report_page.py",
-    "present/test_report_verdicts.py",
-    "estimate/test_interval_for.py",
-    "estimate/test_clusters.py",
-    "estimate/test_breakdowns_annotators.py",
-    "fuzz/test_fuzz_files.py",
-    "test_exit.py",
-    "test_scale.py",
+    "spark", "drawing", "browser", "counts/test_engines.py", "postgres", "read/tools/test_tools_laws.py",
+    "read/files/test_read_hostile_files.py", "read/files/test_read_files.py", "read/files/test_read_laws.py",
+    "estimate/test_development.py", "read/files/test_read_small_text.py", "cli/test_cli.py",
+    "cli/test_progress.py", "cli/test_outcomes.py", "estimate/test_others.py", "estimate/test_clusters.py",
+    "estimate/test_annotators.py", "fuzz/test_fuzz_files.py", "test_exit.py", "test_scale.py",
     "test_pipelines.py",
-)
+)  # fmt: skip
 
 
 class GroupOrFile(LoadGroupScheduling):

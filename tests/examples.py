@@ -1,4 +1,4 @@
-"""How many examples a law is tried on: some in ``make test``, and FUZZ times as many in ``make fuzz``."""
+"""How many examples a law is tried on: some in ``make test``, and FUZZ times as many where the environment names it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMES = int(os.environ.get("FUZZ", "1"))
 def combinations(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Every value of each factor, each time beside other values of the others.
 
-    Every combination in ``make fuzz`` and ``make test-engines``.
+    Every combination where FUZZ or EVERY_CASE is set.
     """
     if TIMES > 1 or "EVERY_CASE" in os.environ:
         return list(product(*factors))
@@ -31,7 +31,7 @@ def combinations(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
 def examples(number: int, **options: Any) -> settings:
     """Try the law on so many examples, whose time is not limited: machines are shared and noisy.
 
-    To kill a mutant any example will do: `make mutation` does not look for the smallest.
+    To kill a mutant any example will do: a run of mutants does not look for the smallest.
     """
     if "MUTANT_UNDER_TEST" in os.environ:
         options["phases"] = [Phase.explicit, Phase.generate]

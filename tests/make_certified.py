@@ -14,17 +14,9 @@ from oracle import BARS, SIMPLE, parse, spa
 PATH = Path(__file__).with_name("certified.json")
 
 FLEISS = [
-    [0, 0, 0, 0, 14],
-    [0, 2, 6, 4, 2],
-    [0, 0, 3, 5, 6],
-    [0, 3, 9, 2, 0],
-    [2, 2, 8, 1, 1],
-    [7, 7, 0, 0, 0],
-    [3, 2, 6, 3, 0],
-    [2, 5, 3, 2, 2],
-    [6, 5, 2, 1, 0],
-    [0, 2, 2, 3, 7],
-]
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1], [7, 7, 0, 0, 0],
+    [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
 UNEQUAL_FLEISS = [row[: 1 + i % 5] for i, row in enumerate(FLEISS) if sum(row[: 1 + i % 5]) > 0]
 
 # Strings hold one item per word and one letter per annotation (. is missing); tables hold

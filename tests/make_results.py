@@ -16,12 +16,13 @@ from typing import Any
 import polars as pl
 
 import spagree
-from spagree.estimate.breakdown_values import known
+from spagree.errors import known
 
 COMPARED = "compare: "  # how the names of comparisons begin
 PATH = Path(__file__).with_name("results.json")
 COLUMNS = ["item", "annotator", "label", "time", "text", "doc", "team"]
 Made = Callable[[], Any]
+LEFT_OUT = ("spagree", "sentence", "evidence")  # the version, the words of the verdict and the steps
 
 
 def project(seed: int, items: int, people: int, labels: str | list[str], most: int = 5) -> pl.DataFrame:
@@ -106,9 +107,8 @@ def tables(found: spagree.Agreement) -> Iterator[tuple[str, Made]]:
     yield "development", lambda: found.development(steps=4)
     yield "overlap", lambda: asdict(found.overlap())
     shown_on_the_page = found.breakdowns()
-    yield "actions", lambda: {"actions": list(map(asdict, known(shown_on_the_page.actions)))}
     yield "concentration", lambda: asdict(known(shown_on_the_page.concentration))
-    for name in ("answers", "confused", "options"):
+    for name in ("answers", "confusion", "options"):
         yield name, lambda name=name: known(getattr(shown_on_the_page, name))
 
 
@@ -134,11 +134,11 @@ def shown(make: Made) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Floats with eight digits: the last ones differ between machines."""
+    """Floats with eight digits, as the last ones differ between machines; without words, which score.json has."""
     if isinstance(value, float):
         return float(f"{value:.8g}")
     if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items() if name != "spagree"}  # the version
+        return {str(name): plain(each) for name, each in value.items() if name not in LEFT_OUT}
     return [plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -19,8 +19,8 @@ from spagree.counts.tally import Tally
 from spagree.estimate import Findings
 from spagree.estimate.chance import CONGER
 from spagree.estimate.uncertainty import ITEMS, E, leading
-from spagree.read.annotations import Annotations
-from spagree.understood import Caution, Understood
+from spagree.messages import Warning
+from spagree.read.annotations import Annotations, Understood
 
 Labels = Sequence[Hashable]
 
@@ -68,8 +68,8 @@ def long_frame(items: Iterable[Labels]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
 
 
-def annotations(frame: Any, *cautions: Caution) -> Annotations:
-    return Annotations(nw.from_native(frame).lazy(), Understood("votes.csv", "long"), cautions)
+def annotations(frame: Any, *warnings: Warning) -> Annotations:
+    return Annotations(nw.from_native(frame).lazy(), Understood("votes.csv", "long"), warnings)
 
 
 def counted(frame: Any, policies: Policies | None = None) -> Counted:
@@ -105,5 +105,5 @@ def no_zeros(tally: Tally) -> bool:
 def relative_variance(n: int, theta: float) -> float:
     """r(n) of docs/mathematics.md §8: the covariances of all pairs of pairs of an item with n annotations."""
     pairs = list(combinations(range(n), 2))
-    shared = {0: theta**2 / 2, 1: max(0.4, 0.55 * theta**2), 2: 1.0}
+    shared = {0: theta**2 / 3, 1: max(0.4, 0.55 * theta**2), 2: 1.0}
     return sum(shared[len({*one} & {*other})] for one in pairs for other in pairs) / len(pairs) ** 2

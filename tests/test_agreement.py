@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -30,15 +29,11 @@ def test_the_contract_of_the_object() -> None:
     agreement = spagree.measure(TRIPLES)
     spa = agreement.spa
     assert (spa.value, spa.level, spa.weights, spa.method, spa.undefined) == (
-        0.5,
-        0.95,
-        "annotations_m1",
-        "wilson",
-        None,
-    )
+        0.5, 0.95, "annotations_m1", "wilson", None,
+    )  # fmt: skip
     assert agreement.schemes["edge"].value == 0.5 and float(agreement.spa) == 0.5
     assert agreement.missingness.undefined and agreement.data.annotators == 2
-    assert [caution.code for caution in agreement.warnings] == ["few_items"]
+    assert [warning.code for warning in agreement.warnings] == ["few_items"]
     assert agreement.to_dict()["spa"]["value"] == 0.5
     assert "SPA 0.500" in str(agreement) and "SPA 0.500" in agreement._repr_html_()
 
@@ -86,11 +81,6 @@ def test_a_tally_has_no_items() -> None:
         spagree.measure(spagree.tally(TRIPLES)).items()
 
 
-def test_a_count_matrix() -> None:
-    agreement = spagree.measure(np.array([[2, 0], [1, 1], [0, 1]]), format="counts")
-    assert agreement.spa.value == 0.5 and agreement.data.annotators is None and agreement.data.pairable_items == 2
-
-
 def test_every_road_leads_to_the_same_findings(tmp_path: Path) -> None:
     expected = over_items(spagree.measure(TRIPLES).findings)
     counted = spagree.tally(TRIPLES)
@@ -124,12 +114,6 @@ def test_the_types_of_keyword_arguments_are_those_of_the_records(types: type, re
     assert {name: hint.__forward_arg__ for name, hint in types.__annotations__.items()} == declared
 
 
-@pytest.mark.parametrize("function", [spagree.measure, spagree.measure_all, spagree.tally, spagree.count_items])
-def test_a_misspelt_option_is_refused_with_the_nearest(function: Callable[..., Any]) -> None:
-    with pytest.raises(spagree.UsageError, match=rf"unknown option of {function.__name__}\(\) 'lable'.*'label'"):
-        function("example:sparse", lable="verdict")
-
-
 @pytest.mark.parametrize("name", Options.__annotations__)
 def test_the_docstring_explains_every_option(name: str) -> None:
     assert f"\n    {name}: " in inspect.cleandoc(str(spagree.measure.__doc__))
@@ -154,25 +138,10 @@ def test_parts_and_live_tallies_are_measured_directly(tmp_path: Path) -> None:
     assert over_items(merged.findings) == expected
 
 
-def test_items_of_item_counts() -> None:
-    assert spagree.measure(spagree.count_items(TRIPLES)).items().rows() == ROWS
-
-
-def test_the_short_form() -> None:
-    shown = repr(spagree.measure("example:sparse"))
-    assert shown == "<Agreement: SPA 0.576 (0.527 to 0.623), 300 of 300 items, 1,028 annotations>"
-
-
 def test_wrong_options_are_refused_before_the_data_is_read(tmp_path: Path) -> None:
     for options in ({"weights": "egde"}, {"bootstrap": 3}, {"bootstrap": 200, "seed": -1}):
         with pytest.raises(spagree.UsageError):
             spagree.measure(tmp_path / "nowhere.csv", **options)
-
-
-def test_custom_weights_by_mapping_and_function() -> None:
-    source = [*TRIPLES, ("q1", "cyd", "no")]
-    assert spagree.measure(source, weights={2: 1, 3: 3}).spa.value == spagree.measure(source, weights="edge").spa.value
-    assert spagree.measure(source, weights=lambda n: n * n).spa.value == pytest.approx((9 / 3) / 13, abs=1e-15)
 
 
 @pytest.mark.parametrize("kind", ["file", "triples", "polars", "pandas"])
@@ -190,13 +159,6 @@ def test_every_table_is_of_one_kind(kind: str, tmp_path: Path) -> None:
     tables = [found.annotators(), found.pairs(), found.classes(), found.confusion(), found.hardest(2)]
     tables += [found.consensus(), found.distribution(), found.items()]
     assert {type(table) for table in tables} == {pl.DataFrame}
-
-
-@pytest.mark.parametrize("function", [spagree.measure, spagree.measure_all, spagree.tally, spagree.count_items])
-def test_a_misspelt_option_is_refused_with_the_nearest_one(function: Callable[..., object]) -> None:
-    with pytest.raises(TypeError, match="'lable'; did you mean 'label'") as caught:
-        function("example:sparse", lable="verdict")
-    assert isinstance(caught.value, spagree.UsageError)
 
 
 def test_a_misspelt_figure_is_refused_with_the_nearest_one() -> None:

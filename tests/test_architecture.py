@@ -15,33 +15,16 @@ from pathlib import Path
 import pytest
 
 import spagree
+from distribution import LONGEST, TOGETHER
 
 SOURCE = Path(spagree.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-MAP = Path(__file__).parents[1] / "CONTRIBUTING.md"
+MAP = Path(__file__).parents[1] / ".github" / "CONTRIBUTING.md"
 HEAVY = {
-    "polars",
-    "duckdb",
-    "scipy",
-    "numpy",
-    "narwhals",
-    "pandas",
-    "pyarrow",
-    "altair",
-    "jinja2",
-    "pyspark",
-    "fastexcel",
-    "zstandard",
-    "psycopg",
-    "starlette",
-    "uvicorn",
-    "sqlalchemy",
-    "sse_starlette",
-    "msgspec",
-    "prometheus_client",
-    "standardwebhooks",
-    "watchfiles",
-}
+    "polars", "duckdb", "scipy", "numpy", "narwhals", "pandas", "pyarrow", "altair", "jinja2", "pyspark", "fastexcel",
+    "zstandard", "psycopg", "starlette", "uvicorn", "sqlalchemy", "sse_starlette", "msgspec", "prometheus_client",
+    "standardwebhooks", "watchfiles",
+}  # fmt: skip
 
 
 def loaded_after(code: str) -> set[str]:
@@ -75,20 +58,21 @@ def imported(file: Path) -> Iterator[str]:
 
 
 def test_present_sees_neither_readers_nor_engines() -> None:
-    """Values only: of the tally no more than what the reasons for leaving annotations out are called."""
-    closed = ("spagree.read", "spagree.tally", "spagree.measuring", "spagree.agreement")
+    """Values only: what was understood, times, and what the reasons for leaving annotations out are called."""
+    closed = ("spagree.read", "spagree.counts", "spagree.measuring", "spagree.agreement")
+    values = ("spagree.counts.policies", "spagree.read.annotations", "spagree.read.timestamps")
     wrong = [
         f"{name} imports {other}"
         for name, file in MODULES.items()
         if name.startswith("spagree.present")
         for other in imported(file)
-        if other.startswith(closed) and other != "spagree.counts.policies"
+        if other.startswith(closed) and other not in values
     ]
     assert wrong == []
     assert [
         str(file)
         for name, file in MODULES.items()
-        if name.startswith("spagree.present") and "Measurement" in file.read_text("utf-8")
+        if name.startswith("spagree.present") and "Evidence" in file.read_text("utf-8")
     ] == []
 
 
@@ -110,7 +94,7 @@ def test_the_map_for_contributors_is_complete_and_true() -> None:
     named = set(re.findall(r"[a-z_]+(?:\.py|/)", drawn))
     below = {f"{path.name}/" for path in SOURCE.glob("*/*/")} | {path.name for path in SOURCE.glob("*/*.py")}
     assert named <= here | below, f"named, and not there: {named - here - below}"
-    assert here - {"py.typed", "version.py"} <= named, f"there, and not named: {here - named}"
+    assert here - {"py.typed"} <= named, f"there, and not named: {here - named}"
     paths = re.findall(r"`([a-z_/]+\.py)", text.split("To add", 1)[1].split("##", 1)[0])
     assert paths and all((SOURCE / path).exists() for path in paths), paths
 
@@ -151,6 +135,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_every_file_has_a_name_that_says_what_it_holds() -> None:
     rooms = {"util", "utils", "common", "helper", "helpers", "misc"}
     assert [file for file in FILES if file.stem in rooms or file.parent.name in rooms] == []
+
+
+def test_every_file_that_starts_early_is_there() -> None:
+    files = [name for name in LONGEST if name not in TOGETHER]
+    assert [name for name in files if not (Path(__file__).parent / name).is_file()] == []
 
 
 def test_no_validation_by_assert() -> None:

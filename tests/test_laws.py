@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import SIMPLE, agreement, counted, long_frame, parse, rounded, spa, tally_of
-from spagree.counts.items import item_counts
+from spagree.counts.count import item_counts
 from spagree.counts.tally import Cell, Tally
 from spagree.estimate import SCHEMES, Findings, find
 
@@ -146,8 +146,8 @@ def test_labels_that_are_numbers_count_like_their_texts() -> None:
     text = FRAME.with_columns(pl.col("label").replace_strict({k: str(v) for k, v in numbers.items()}))
     assert counted(whole).tally == counted(text).tally
     found = find(counted(whole).tally)
-    assert "number_labels" in [caution.code for caution in found.warnings]
-    others = tuple(caution for caution in found.warnings if caution.code != "number_labels")
+    assert "number_labels" in [warning.code for warning in found.warnings]
+    others = tuple(warning for warning in found.warnings if warning.code != "number_labels")
     assert without_labels(replace(found, warnings=others)) == without_labels(findings())
 
 

@@ -15,7 +15,7 @@ import pytest
 yaml = pytest.importorskip("yaml", reason="PyYAML reads the action")
 BASH = shutil.which("bash")
 ROOT = Path(__file__).parent.parent
-ACTION = yaml.safe_load((ROOT / "action/action.yml").read_text("utf-8"))
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 [HOOK] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 
 pytestmark = pytest.mark.skipif(BASH is None, reason="bash runs the scripts")

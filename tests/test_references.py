@@ -103,15 +103,6 @@ def test_nltk_has_no_kappa_for_incomplete_data_while_here_it_has_an_interval() -
     assert found.low < found.value < found.high
 
 
-def test_irrcac_gives_brennan_prediger_a_one_sided_p() -> None:
-    from scipy.special import stdtr
-
-    bp = PITFALLS["irrCAC_bp"]
-    one_sided = 1 - float(stdtr(bp["items"] - 1, bp["z"]))
-    assert bp["p"] == pytest.approx(one_sided, rel=1e-3)
-    assert 2 * one_sided == pytest.approx(0.0437, abs=1e-4)
-
-
 def test_irrcac_has_no_doubt_at_perfect_agreement_while_here_eight_items_leave_some() -> None:
     assert PITFALLS["irrCAC_perfect_interval"] == [1.0, 1]
     found = spagree.measure(triples("aa bb aa bb cc aa bb cc")).chance["gwet_ac1"]

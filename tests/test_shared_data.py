@@ -61,7 +61,7 @@ def test_files_with_annotators_are_read_directly_and_repeats_need_a_decision() -
 def test_agreement_that_depends_on_n_is_reported() -> None:
     agreement = spagree.measure(FOLDER / "music_genre.csv.gz")
     assert agreement.schemes["edge"].value == pytest.approx(0.389714, abs=5e-7)
-    assert {"missingness", "schemes_diverge"} <= {caution.code for caution in agreement.warnings}
+    assert {"missingness", "schemes_diverge"} <= {warning.code for warning in agreement.warnings}
 
 
 @pytest.mark.parametrize("name", ["convabuse", "web", "popquorn_offensiveness", "politeness_wiki"])

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import itertools
-import os
-import stat
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +12,8 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from spagree.errors import FileError, UsageError
+import spagree
+from spagree.errors import UsageError
 from spagree.simulation import Simulation, simulate
 
 module: Any = importlib.import_module("spagree.simulation")
@@ -54,9 +49,11 @@ def assert_centred(differences: list[float]) -> None:
 
 def item_distributions(simulation: Simulation) -> NDArray[np.float64]:
     """Drawn first from the generator, so they can be drawn again."""
-    design = module._checked(simulation.parameters)
-    rng = np.random.default_rng(simulation.parameters["seed"])
-    return np.asarray(module._item_distributions(design, design.items, rng))
+    given = simulation.parameters
+    frequency = np.arange(1, given["classes"] + 1.0) ** -given["skew"]
+    rng = np.random.default_rng(given["seed"])
+    prior = frequency / frequency.sum()
+    return np.asarray(module._item_distributions(prior, given["heterogeneity"], given["items"], rng))
 
 
 def truth_by_enumeration(simulation: Simulation) -> float:
@@ -91,13 +88,10 @@ class TestTruth:
         assert simulate(heterogeneity=1.0, quality=1.0).truth == 1.0
         assert simulate(classes=1).truth == 1.0
 
-    def test_unequal_pair_by_hand(self) -> None:
-        """Two annotators, one who always looks and one who never does: agreement is chance."""
-        assert simulate(annotators=2, per_item=2, quality=(0.0, 1.0), classes=4).truth == 0.25
-
     def test_heterogeneity_is_the_kappa_of_careful_annotators(self) -> None:
         simulation = simulate(items=200_000, classes=4, skew=0.8, heterogeneity=0.35, quality=1.0)
-        chance = float(np.square(module._class_frequencies(4, 0.8)).sum())
+        frequency = np.arange(1, 5.0) ** -0.8
+        chance = float(np.square(frequency / frequency.sum()).sum())
         assert (simulation.truth - chance) / (1 - chance) == pytest.approx(0.35, abs=0.003)
 
     @pytest.mark.parametrize("quality", [1.0, (0.3, 0.9)])
@@ -119,7 +113,7 @@ class TestTruth:
     @pytest.mark.parametrize("estimate", [flat, edge])
     def test_sparse_data_of_varying_overlap_are_unbiased(self, estimate: Any) -> None:
         differences = []
-        for seed in range(300):
+        for seed in range(100):
             simulation = simulate(items=60, annotators=12, per_item=(1, 6), quality=(0.5, 1.0), seed=seed)
             differences.append(estimate(simulation.frame) - simulation.truth)
         assert_centred(differences)
@@ -141,7 +135,7 @@ class TestMissing:
     @pytest.mark.parametrize("estimate", [flat, edge])
     def test_removal_at_random_keeps_the_expectation(self, estimate: Any) -> None:
         differences = []
-        for seed in range(300):
+        for seed in range(100):
             simulation = simulate(items=60, annotators=6, per_item=6, missing=0.4, seed=seed)
             differences.append(estimate(simulation.frame) - simulation.truth)
         assert_centred(differences)
@@ -178,15 +172,6 @@ class TestShape:
         assert set(frame["annotator"]) == {"a01", "a02", "a03", "a04", "a05"}
         assert set(frame["label"]) == {"A", "B", "C"}
         assert frame.schema["time"] == pl.Int64
-
-    def test_class_names(self) -> None:
-        assert module._class_names(26)[-1] == "Z"
-        many = module._class_names(400)
-        assert many[0] == "c001"
-        assert len(set(many)) == 400
-
-    def test_many_annotators_have_names_of_one_width(self) -> None:
-        assert {len(name) for name in simulate(items=2, annotators=1000).quality} == {5}
 
     def test_time_increases_item_by_item(self) -> None:
         frame = simulate(items=50, per_item=(1, 4), missing=0.2).frame
@@ -242,153 +227,34 @@ class TestShape:
 
 
 class TestSeed:
-    def test_the_same_seed_gives_the_same_data(self) -> None:
-        one, other = simulate(seed=5, missing=0.1), simulate(seed=5, missing=0.1)
-        assert one.frame.equals(other.frame)
-        assert one.truth == other.truth
-
-    def test_another_seed_gives_other_data(self) -> None:
-        one, other = simulate(seed=5), simulate(seed=6)
-        assert not one.frame.equals(other.frame)
-        assert one.truth != other.truth
-
     def test_the_parameters_make_it_again(self) -> None:
         one = simulate(items=40, per_item=(2, 3), quality=(0.2, 0.4), seed=9)
         assert simulate(**one.parameters).frame.equals(one.frame)
 
 
+NAN, INF = float("nan"), float("inf")
+WRONG: dict[str, list[Any]] = {
+    "items": [0, 2.5, "many"], "annotators": [1], "classes": [0], "seed": [-1], "missing": [1.5],
+    "skew": [-0.1, INF], "heterogeneity": [1.1, None], "quality": [NAN, (0.5, 2), (0.9, 0.5), ()],
+    "per_item": [0, (1, 2, 3), (5, 2), ("a", 2), 21],
+}  # fmt: skip
+
+
 class TestBadParameters:
-    @pytest.mark.parametrize(
-        ("given", "message"),
-        [
-            ({"items": 0}, "items: found 0; give a whole number, 1 or more"),
-            ({"items": 2.5}, "items: found 2.5; give a whole number, 1 or more"),
-            ({"items": "many"}, "items: found 'many'; give a whole number, 1 or more"),
-            ({"annotators": 1}, "annotators: found 1; give a whole number, 2 or more"),
-            ({"classes": 0}, "classes: found 0; give a whole number, 1 or more"),
-            ({"seed": -1}, "seed: found -1; give a whole number, 0 or more"),
-            ({"skew": -0.1}, "skew: found -0.1; give a number from 0 to 10"),
-            ({"skew": float("inf")}, "skew: found inf; give a number from 0 to 10"),
-            ({"heterogeneity": 1.1}, "heterogeneity: found 1.1; give a number from 0 to 1"),
-            ({"heterogeneity": None}, "heterogeneity: found None; give a number from 0 to 1"),
-            ({"quality": float("nan")}, "quality: found nan; give a number from 0 to 1"),
-            ({"quality": (0.5, 2)}, "quality: found 2; give a number from 0 to 1"),
-            ({"quality": (0.9, 0.5)}, "quality: found (0.9, 0.5); give one number, or two as (low, high)"),
-            ({"quality": ()}, "quality: found (); give one number, or two as (low, high)"),
-            ({"missing": 1.5}, "missing: found 1.5; give a number from 0 to 1"),
-            ({"per_item": 0}, "per_item: found 0; give a whole number, 1 or more"),
-            ({"per_item": (1, 2, 3)}, "per_item: found (1, 2, 3); give one number, or two as (low, high)"),
-            ({"per_item": (5, 2)}, "per_item: found (5, 2); give one number, or two as (low, high)"),
-            ({"per_item": ("a", 2)}, "per_item: found 'a'; give a whole number, 1 or more"),
-            (
-                {"per_item": 21},
-                "per_item: found 21 with 20 annotators; give at most 20, or raise annotators",
-            ),
-        ],
-    )
-    def test_are_refused_by_name(self, given: dict[str, Any], message: str) -> None:
-        with pytest.raises(UsageError) as caught:
-            simulate(**given)
-        assert str(caught.value) == message
+    @pytest.mark.parametrize(("name", "value"), [(name, each) for name, values in WRONG.items() for each in values])
+    def test_are_refused_by_name(self, name: str, value: Any) -> None:
+        with pytest.raises(UsageError, match=rf"^{name}: found .*; give "):
+            simulate(**{name: value})
 
     @pytest.mark.parametrize("asked", [1, 2, (1, 4), (2, 2)])
     def test_adaptive_needs_someone_to_ask(self, asked: Any) -> None:
         with pytest.raises(UsageError, match=r"per_item: found .* with adaptive overlap; give 3 or more"):
             simulate(per_item=asked, adaptive=True)
 
-
-class TestSave:
-    def test_csv(self, tmp_path: Path) -> None:
-        simulation = simulate(items=20)
-        path = simulation.save(tmp_path / "data.csv")
-        assert pl.read_csv(path).equals(simulation.frame)
-        assert path.read_bytes().startswith(b"item,annotator,label,time\nitem01,")
-
-    def test_gzip_has_the_same_bytes_every_time(self, tmp_path: Path) -> None:
-        simulation = simulate(items=20)
-        one, other = simulation.save(tmp_path / "1.csv.gz"), simulation.save(tmp_path / "2.CSV.GZ")
-        assert one.read_bytes() == other.read_bytes()
-        assert gzip.decompress(one.read_bytes()).decode() == simulation.frame.write_csv()
-
-    def test_parquet(self, tmp_path: Path) -> None:
-        simulation = simulate(items=20)
-        assert pl.read_parquet(simulation.save(str(tmp_path / "data.parquet"))).equals(simulation.frame)
-
-    @pytest.mark.parametrize("name", ["data.xlsx", "data", "data.gz", "data.csv.zip"])
-    def test_other_endings_are_refused(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(UsageError, match=r"give one of \.csv, \.csv\.gz, \.parquet"):
-            simulate(items=2).save(tmp_path / name)
-        assert not list(tmp_path.iterdir())
-
-    def test_an_existing_file_stays(self, tmp_path: Path) -> None:
-        path = tmp_path / "data.csv"
-        path.write_text("precious")
-        with pytest.raises(FileError, match="exists already"):
-            simulate(items=2).save(path)
-        assert path.read_text() == "precious"
-
-    def test_force_replaces_it(self, tmp_path: Path) -> None:
-        path = tmp_path / "data.csv"
-        path.write_text("old")
-        simulate(items=2).save(path, force=True)
-        assert pl.read_csv(path).height == 6
-        assert [one.name for one in tmp_path.iterdir()] == ["data.csv"]
-
-    def test_no_such_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(FileError, match="cannot be written"):
-            simulate(items=2).save(tmp_path / "nowhere" / "data.csv")
-
-    def test_a_folder_is_not_replaced(self, tmp_path: Path) -> None:
-        (tmp_path / "data.csv").mkdir()
-        with pytest.raises(FileError, match="cannot be written"):
-            simulate(items=2).save(tmp_path / "data.csv", force=True)
-        assert [one.name for one in tmp_path.iterdir()] == ["data.csv"]
-
-    def test_an_interrupt_leaves_the_old_file_and_nothing_else(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupted(frame: pl.DataFrame, beside: Path) -> None:
-            beside.write_text("item,annot")
-            raise KeyboardInterrupt
-
-        path = tmp_path / "data.csv"
-        path.write_text("old")
-        monkeypatch.setattr(pl.DataFrame, "write_csv", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            simulate(items=2).save(path, force=True)
-        assert path.read_text() == "old"
-        assert [one.name for one in tmp_path.iterdir()] == ["data.csv"]
-
-    @pytest.mark.skipif(sys.platform == "win32", reason="limits on the size of files are a POSIX matter")
-    @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
-    def test_a_full_disk_leaves_the_old_file_and_nothing_else(self, tmp_path: Path, ending: str) -> None:
-        path = tmp_path / f"data.{ending}"
-        path.write_text("old")
-        script = (
-            "import resource, sys\n"
-            "from spagree.errors import FileError\n"
-            "from spagree.simulation import simulate\n"
-            "simulation = simulate(items=20_000)\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
-            "try:\n"
-            "    simulation.save(sys.argv[1], force=True)\n"
-            "except FileError as problem:\n"
-            "    print(problem)\n"
-        )
-        command = [sys.executable, "-c", script, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert "cannot be written" in done.stdout, done.stderr
-        assert path.read_text() == "old"
-        assert [one.name for one in tmp_path.iterdir()] == [path.name]
-
-    @pytest.mark.skipif(os.name != "posix", reason="permission bits are a POSIX matter")
-    def test_others_may_read_it_as_the_umask_says(self, tmp_path: Path) -> None:
-        before = os.umask(0o022)
-        try:
-            path = simulate(items=2).save(tmp_path / "data.csv")
-        finally:
-            os.umask(before)
-        assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    @pytest.mark.parametrize("given", [{"adaptive": True, "per_item": 4}, {"quality": 0}], ids=str)
+    def test_spans_need_someone_who_marks_whatever_others_did(self, given: dict[str, Any]) -> None:
+        with pytest.raises(UsageError, match="spans"):
+            simulate(spans=True, **given)
 
 
 @pytest.mark.parametrize(
@@ -404,3 +270,27 @@ class TestSave:
 def test_a_request_that_no_memory_holds_is_refused_at_once(request_: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="GB of memory"):
         simulate(**request_)
+
+
+def test_marks_are_unbiased_for_their_truth() -> None:
+    differences = []
+    for seed in range(60):
+        drawn = simulate(items=120, annotators=6, per_item=(2, 4), quality=(0.5, 1.0), spans=True, seed=seed)
+        differences.append(float(spagree.measure_spans(drawn.frame).exact) - drawn.truth)
+    assert_centred(differences)
+
+
+def test_the_truth_of_marks_by_hand() -> None:
+    certain = simulate(items=50, annotators=4, quality=1.0, heterogeneity=1.0, spans=True)
+    assert certain.truth == pytest.approx(1.0) == spagree.measure_spans(certain.frame).exact.value
+    # both see it (¼), with the same label (¼·1 + ¾·½) and the same end (¼ + ¾·⅓), of the half that each marks
+    half = simulate(items=50, annotators=4, quality=0.5, heterogeneity=1.0, classes=2, spans=True)
+    assert half.truth == pytest.approx(0.25 * (0.25 + 0.375) * 0.5 / 0.5)
+
+
+def test_everybody_who_saw_a_text_has_a_row() -> None:
+    drawn = simulate(items=200, annotators=5, per_item=3, quality=0.3, missing=0.1, spans=True)
+    empty = drawn.frame.filter(pl.col("label").is_null())
+    assert empty.height and empty.select("start", "end").null_count().row(0) == (empty.height, empty.height)
+    assert drawn.frame.select("item", "annotator").n_unique() == 540
+    assert (drawn.frame.drop_nulls()["end"] > drawn.frame.drop_nulls()["start"]).all()

@@ -33,7 +33,7 @@ def test_every_study_and_benchmark_has_its_module_and_every_study_its_page() -> 
         assert (FOLDER / f"{each}.py").is_file(), each
     for each in names["STUDIES"]:
         assert (FOLDER.parent / "docs" / "studies" / f"{each}.md").is_file(), each
-        assert f"studies/{each}.md" in (FOLDER.parent / "mkdocs.yml").read_text("utf-8"), each
+        assert f"({each}.md)" in (FOLDER.parent / "docs" / "studies" / "README.md").read_text("utf-8"), each
 
 
 @pytest.mark.parametrize("kind", ["knowing", "confusing", "schools", "differing", "rating", "in_clusters"])
@@ -80,7 +80,7 @@ def test_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_annotators(monkeypatch: pytest.MonkeyPatch) -> None:
     study = module("others_study")
-    monkeypatch.setattr(study, "SETTINGS", [each for each in study.SETTINGS if each[1] in (6, 20)][::4])
+    monkeypatch.setattr(study, "SETTINGS", [each for each in study.SETTINGS if each[1] in (6, 20)][::12])
     rows = study.study(1)
     assert all(row["annotators width"] > row["items width"] > 0 for row in rows)
     assert "two schools of thought" in study.page(rows, rows[-3:], 1)
@@ -135,7 +135,8 @@ def test_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(wrong[study.OTHER_PEOPLE] + wrong[study.GROUPED] + wrong[study.LABELS_DIFFER]) <= 0.07
     assert max(wrong[study.SAME_PEOPLE]) <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
     monkeypatch.setattr(study, "PARTS", {part: designs[:1] for part, designs in study.PARTS.items()})
-    assert all(designs[0].name in study.main(3) for designs in study.PARTS.values())
+    page = study.main(3)
+    assert all(designs[0].name in page for designs in study.PARTS.values())
 
 
 def test_naming(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,3 +188,17 @@ def test_watching(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row["order"] for row in parts["quiet"]] == ["random order", "people join"]
     assert parts["careless"][0]["found"] == 1.0 and parts["careless"][0]["others"] == 0.0
     assert "j(j + 1)/0.05" in study.page(parts, 2)
+
+
+def test_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("marks_study")
+    monkeypatch.setattr(study, "WORLDS", {"clear passages": study.WORLDS["clear passages"]})
+    monkeypatch.setattr(study, "DESIGNS", {"20 texts": (20, 8, 2, 4)})
+    monkeypatch.setattr(study, "LARGE", 200)
+    monkeypatch.setattr(study, "WORLDS", study.WORLDS | {"people alike": study.World()})
+    rows = study.study(2)
+    assert {row["figure"] for row in rows} >= {"exact", "characters", "nothing"}
+    clear, alike = (next(row["truth"] for row in rows if row["data"] == data) for data in study.WORLDS)
+    compared = study.rounds(2)
+    assert [row["people"] for row in compared[:2]] == ["the same people", "other people"]
+    assert clear > alike > 0 and "said to differ" in study.page([*rows, *rows], compared, 2)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from spagree.errors import FileError
-from spagree.write import refuse_existing, write_atomically
+from spagree.errors import FileError, UsageError
+from spagree.write import refuse_existing, save_frame, write_atomically
 
 
 def hello(temporary: Path) -> None:
     temporary.write_text("hello")
-
-
-def test_the_file_appears_with_what_was_written(tmp_path: Path) -> None:
-    write_atomically(str(tmp_path / "note.txt"), hello)
-    assert (tmp_path / "note.txt").read_text() == "hello"
-    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
 
 def test_the_file_has_the_usual_rights(tmp_path: Path) -> None:
@@ -50,13 +46,6 @@ def test_an_existing_file_is_refused_before_anything_is_written(tmp_path: Path) 
         write_atomically(target, lambda temporary: pytest.fail("written"))
     assert str(caught.value) == f"{target}: exists already; use force=True to replace it"
     assert target.read_text() == "old"
-
-
-def test_force_replaces_an_existing_file(tmp_path: Path) -> None:
-    target = tmp_path / "note.txt"
-    target.write_text("old")
-    write_atomically(target, hello, force=True)
-    assert target.read_text() == "hello"
 
 
 @pytest.mark.parametrize(
@@ -165,3 +154,44 @@ def test_a_folder_called_tilde_is_not_the_home(tmp_path: Path, monkeypatch: pyte
     Path("~").mkdir()
     write_atomically("~/t.parquet", pl.DataFrame({"a": [1]}).write_parquet)
     assert (tmp_path / "~" / "t.parquet").is_file()
+
+
+FRAME = pl.DataFrame({"a": [1, 2]})
+
+
+def test_tables_are_written_as_their_ending_says_with_the_same_bytes_every_time(tmp_path: Path) -> None:
+    readers = {".csv": pl.read_csv, ".csv.gz": pl.read_csv, ".CSV.GZ": pl.read_csv, ".parquet": pl.read_parquet}
+    for ending, read in readers.items():
+        one, other = tmp_path / f"one{ending}", tmp_path / f"other{ending}"
+        save_frame(FRAME, one)
+        save_frame(FRAME, str(other))
+        assert one.read_bytes() == other.read_bytes() and read(one).equals(FRAME)
+
+
+@pytest.mark.parametrize("name", ["data.xlsx", "data", "data.gz", "data.csv.zip"])
+def test_other_endings_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"give one of \.csv, \.csv\.gz, \.parquet"):
+        save_frame(FRAME, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+FULL_DISK = """
+import resource, sys, polars
+from spagree.errors import FileError, UsageError
+from spagree.write import save_frame
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    save_frame(polars.DataFrame({"a": [str(i * i) for i in range(50_000)]}), sys.argv[1], force=True)
+except FileError as problem:
+    print(problem)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on the size of files are a POSIX matter")
+@pytest.mark.parametrize("ending", ["csv.gz", "parquet"])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"data.{ending}"
+    path.write_text("old")
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=False)
+    assert "cannot be written" in done.stdout, done.stderr
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]

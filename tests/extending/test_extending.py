@@ -22,13 +22,9 @@ EXAMPLE = Path(__file__).parent / "spagree_sheets"
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 SPAGREE = Path(sys.executable).parent / "spagree"
 DONE = [
-    ("s1", "ann", "animal/dog"),
-    ("s1", "bob", "animal/cat"),
-    ("s2", "ann", "plant"),
-    ("s2", "bob", "plant"),
-    ("s3", "ann", "animal/dog"),
-    ("s3", "bob", "plant"),
-]
+    ("s1", "ann", "animal/dog"), ("s1", "bob", "animal/cat"), ("s2", "ann", "plant"), ("s2", "bob", "plant"),
+    ("s3", "ann", "animal/dog"), ("s3", "bob", "plant"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

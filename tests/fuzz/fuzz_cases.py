@@ -1,4 +1,4 @@
-"""Seeded cases for the fuzzers: some in ``make test``, thousands in ``make fuzz`` (FUZZ says how many times as many)."""
+"""Seeded cases for the fuzzers: some usually, thousands with FUZZ=50 (that many times as many)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from spagree.read.tools.registry import MODULES
 
 @pytest.mark.parametrize("format", [*MODULES, "long", "wide", "counts"])
 def test_every_reader_reads_or_refuses_the_files_of_every_other_tool(format: str, tmp_path: Path) -> None:
-    """Its files by their names or, of every other tool, by their folder; in ``make fuzz`` both ways."""
+    """Its files by their names or, of every other tool, by their folder; with FUZZ both ways."""
     for number, (name, write) in enumerate(WRITERS.items(), len(format)):
         folder = tmp_path / name
         folder.mkdir()
