@@ -3,7 +3,7 @@
     python -m benchmarks NAME [--repetitions N] [--quick]
 
 A study draws data whose truth is known, N data sets per setting, and writes docs/studies/NAME.md; --quick runs a few
-and writes nothing. A benchmark has options of its own: python -m benchmarks NAME --help.
+and writes nothing. Everything else, such as a benchmark, has options of its own: python -m benchmarks NAME --help.
 """
 
 import argparse
@@ -22,6 +22,8 @@ STUDIES = {  # each module has main(repetitions), which returns the page
     "models": "models_study",
     "naming": "naming_study",
     "pairs": "pairs_study",
+    "marks": "marks_study",
+    "steps": "steps_study",
     "watching": "watching_study",
 }
 BENCHMARKS = {
@@ -29,11 +31,15 @@ BENCHMARKS = {
     "breakdowns": "breakdowns",
     "core": "core",
     "default-weights": "default_weights",
+    "marks-beside-others": "mark_peers",
     "monitor": "monitor",
+    "mutation": "mutation",
     "paper": "studies",
     "peers": "peers",
+    "pictures": "pictures",
     "planning": "planning",
     "scale": "scale",
+    "screenshots": "screenshots",
 }
 QUICK = 5
 

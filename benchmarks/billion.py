@@ -1,4 +1,4 @@
-"""A billion annotations in parts, with flat memory and bounded disk: `make bench-billion` writes docs/scale/billion.csv.
+"""A billion annotations in parts, with flat memory and bounded disk: `python -m benchmarks billion` writes docs/scale/billion.csv.
 
     python benchmarks/billion.py [--parts 20] [--size 5e7] [--quick]
 
@@ -18,6 +18,7 @@ import scale_results as results
 from fresh import Limits, Outcome, command
 from generate import Design, number, write
 
+PEOPLE = 2400  # the same in all parts: of so many, a tally keeps the kinds of annotations
 SPAGREE = str(Path(sys.executable).parent / "spagree")
 
 
@@ -41,7 +42,7 @@ def row(step: str, annotations: int, done: Outcome, **more: float) -> results.Ro
 
 def count_part(part: int, size: int, folder: Path) -> results.Row:
     path, start = folder / "part.parquet", time.perf_counter()
-    write(Design(size, "integer", first_item=part * Design(size).items), path)
+    write(Design(size, "integer", first_item=part * Design(size).items, people=PEOPLE), path)
     generating = round(time.perf_counter() - start, 3)
     done = spagree("tally", str(path), "-o", str(folder / f"tally-{part:04}.json"))
     disk = round(path.stat().st_size / 1024**3, 3)

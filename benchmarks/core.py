@@ -43,8 +43,8 @@ JOBS = {
         ".group_by('n', 'a', 't').agg(pl.len()).collect(engine='streaming'))"
     ),
     "spagree, without annotators": "import spagree; spagree.measure('{anonymous}')",
-    "spagree, with the duplicate check": "import spagree; spagree.measure('{path}')",
-    "spagree, with the interval for other annotators": "import spagree; spagree.measure('{path}', interval_for='annotators')",
+    "spagree, with the duplicate check": "import spagree; spagree.measure('{path}', interval_for='items')",
+    "spagree, with the interval for other annotators": "import spagree; spagree.measure('{path}')",
     "spagree --duplicates first, 1,000 conflicting repeats": "import spagree; spagree.measure('{repeated}', duplicates='first')",
     "spagree on a polars frame": "import polars as pl, spagree; spagree.measure(pl.scan_parquet('{anonymous}'))",
 }

@@ -39,6 +39,8 @@ class Design:
     per_item: tuple[int, ...] = VARIED
     first_item: int = 0
     annotator: str = "annotator"
+    people: int = 0
+    """Annotators, if not as many as the annotations suggest."""
 
     @property
     def items(self) -> int:
@@ -47,7 +49,7 @@ class Design:
 
     @property
     def annotators(self) -> int:
-        return max(FEWEST_ANNOTATORS, self.annotations // ANNOTATIONS_EACH)
+        return self.people or max(FEWEST_ANNOTATORS, self.annotations // ANNOTATIONS_EACH)
 
 
 def write(design: Design, path: Path) -> Path:

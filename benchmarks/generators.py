@@ -47,9 +47,10 @@ class World:
         shares = (one.mean(axis=0) + other.mean(axis=0)) / 2
         return float((one * other).sum(axis=1).mean()), float((shares**2).sum())
 
-    def labels(self, item: Ints, who: Ints, random: Random) -> Ints:
-        """A label for each annotation; items and people are drawn afresh, numbered from 0."""
-        items, people = self.items(int(item.max()) + 1, random), self.people(int(who.max()) + 1, random)
+    def labels(self, item: Ints, who: Ints, random: Random, people: Mapping[str, Any] | None = None) -> Ints:
+        """A label for each annotation; items, and people unless they are given, are drawn afresh, numbered from 0."""
+        items = self.items(int(item.max()) + 1, random)
+        people = self.people(int(who.max()) + 1, random) if people is None else people
         chances = self.chances(
             {name: each[item] for name, each in items.items()}, {name: each[who] for name, each in people.items()}
         )
@@ -89,7 +90,7 @@ def confusing(right: float, shares: tuple[float, ...] = THREE, alike: float = 20
         matrix = gammas / gammas.sum(axis=2, keepdims=True)
         spams, constant = random.random(number) < spammers, np.eye(size)[random.integers(size, size=number)]
         blind = np.where(random.random((number, 1)) < 0.5, constant, 1 / size)
-        return {"matrix": np.where(spams[:, None, None], blind[:, None, :], matrix)}
+        return {"matrix": np.where(spams[:, None, None], blind[:, None, :], matrix), "other kind": spams}
 
     return World(
         lambda number, random: {"right": random.choice(size, number, p=shares)},
@@ -111,13 +112,15 @@ def schools(open_items: float, shares: tuple[float, ...] = THREE, team: int = 1,
         return {"right": right, "other": np.where(random.random(size) < open_items, other, right)}
 
     def people(size: int, random: Random) -> dict[str, Any]:
-        return {"school": np.repeat(random.random(-(-size // team)) < 0.5, team)[:size]}
+        return {"other kind": np.repeat(random.random(-(-size // team)) < 0.5, team)[:size]}
 
     return World(
         items,
         people,
         lambda item, person: _known(
-            np.where(person["school"], item["other"], item["right"]), np.full(len(person["school"]), careful), shares
+            np.where(person["other kind"], item["other"], item["right"]),
+            np.full(len(item["right"]), careful),
+            shares,
         ),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from generators import Ints, Random, World, confusing, knowing, roster, schools, truth
 from held import Held, Row, generator, made_by, table
 
-from spagree.counts.coded import in_order
+from spagree.codes import in_order
 from spagree.estimate.models import MARGIN, ModelFindings, among_people
 
 BY_N = {n: Fraction(n - 1) for n in range(2, 11)}

@@ -14,8 +14,8 @@ import numpy as np
 from generators import Ints, Random
 from held import Row, made_by, table
 
-from spagree.counts.coded import Coded
-from spagree.estimate.annotators import OTHERS_ALIKE, Visits, against_others, label_shares, rejected
+from spagree.codes import Codes
+from spagree.estimate.annotators import OTHERS_ALIKE, PairableAnnotations, against_others, label_shares, rejected
 from spagree.estimate.label_counts import votes_in_codes
 
 BATCH = 20  # items
@@ -68,7 +68,7 @@ class Setting:
         """Those who are like the others; of people who copy nobody knows who is."""
         return np.setdiff1d(np.arange(self.people - self.copiers), self.guilty)
 
-    def draw(self, random: Random) -> Coded:
+    def draw(self, random: Random) -> Codes:
         clear = self.clear + random.normal(0, 0.8, self.items)
         who = self.assigned(random, clear)
         if self.batches:
@@ -89,7 +89,7 @@ class Setting:
         item = np.broadcast_to(np.arange(self.items)[:, None], who.shape)[kept]
         order = np.lexsort((who[kept], label[kept], item))
         columns = (column[order].astype(np.int32) for column in (item, who[kept], label[kept]))
-        return Coded(*columns, tuple(map(str, range(self.people))), tuple("abcdefgh"[: self.classes]))
+        return Codes(*columns, tuple(map(str, range(self.people))), tuple("abcdefgh"[: self.classes]))
 
     def assigned(self, random: Random, clear: np.ndarray) -> Ints:
         """Who annotates each item, a row each: drawn at random, by batch, by busy and idle people, or from a team."""
@@ -171,9 +171,9 @@ TESTS = {
 }
 
 
-def named(codes: Coded) -> dict[str, Ints]:
+def named(codes: Codes) -> dict[str, Ints]:
     """Whom each test names."""
-    visits = Visits.of(codes, votes_in_codes(codes))
+    visits = PairableAnnotations.of(codes, votes_in_codes(codes))
     share = visits.agree / (visits.n - 1)
     found, each = against_others(visits, 0.95), visits.means(share)
     out = np.array([known is True for known in found.stands_out])
@@ -243,7 +243,7 @@ whichever two, of those who met on ten, or on a tenth, of the person's items.
 
 {table(parts["three"], {name: copying[name] for name in list(copying)[:3]})}
 
-**What it means.** Whoever is named differs from the others, not necessarily for the worse. The caution about two who
+**What it means.** Whoever is named differs from the others, not necessarily for the worse. The warning about two who
 copy costs little where many people meet, and most where three annotations of an item come from few people; three
 people who label everything are never named, because one who differs and two who copy look the same. It is not only
 for fixed teams: of 5 people with three annotations per item, any two share half of their items, and the first test

@@ -9,9 +9,9 @@ from zlib import crc32
 import numpy as np
 import polars
 from generators import EVEN, FOUR, RARE, THREE, Floats, Random, rating
-from held import LABELS, Row, lowest, made_by, table
+from held import LABELS, Row, made_by, table
 
-from spagree.counts.coded import Coded
+from spagree.codes import Codes
 from spagree.estimate.label_counts import LabelCounts, votes_in_codes
 from spagree.estimate.pairs import pairs
 
@@ -62,7 +62,7 @@ def truths(joint: Floats, similarity: Floats) -> dict[str, float]:
     }
 
 
-def file(joint: Floats, people: int, items: int, random: Random) -> Coded:
+def file(joint: Floats, people: int, items: int, random: Random) -> Codes:
     """``people`` pairs, each with items of its own."""
     cell = random.choice(joint.size, size=(people, items), p=joint.ravel())
     label = np.stack([cell // len(joint), cell % len(joint)], axis=2).ravel()
@@ -70,7 +70,7 @@ def file(joint: Floats, people: int, items: int, random: Random) -> Coded:
     who = who + np.tile([0, 1], people * items)
     order = np.lexsort((who, label, item))
     columns = (column[order].astype(np.int32) for column in (item, who, label))
-    return Coded(*columns, tuple(f"{each:06}" for each in range(2 * people)), tuple(LABELS[: len(joint)]))
+    return Codes(*columns, tuple(f"{each:06}" for each in range(2 * people)), tuple(LABELS[: len(joint)]))
 
 
 def covered(joint: Floats, similarity: Floats | None, items: int, repetitions: int, random: Random) -> Iterator[Row]:
@@ -141,6 +141,7 @@ def page(rows: list[Row], repetitions: int) -> str:
     kappa = min(row["covers"] for row in scaled if row["figure"] != "agreement")
     nominal = [row["covers"] for row in known if row["metric"] == "nominal"]
     short = sum(each < ENOUGH for each in nominal)
+    lowest = sorted(known, key=lambda row: row["covers"])[:10]
     columns = {name: name for name in ("data", "metric", "figure", "truth", "items", "covers", "width")}
     return f"""# Two people: their agreement and their kappas
 
@@ -159,12 +160,10 @@ is worked out from the chances. Under a metric, ten such pairs are in one file, 
 
 The ten settings with the lowest coverage:
 
-{table(lowest(rows, 10), columns)}
+{table(lowest, columns)}
 
 **What it means.** The interval of a pair is about these two people. With twelve items, weighted kappas are hardly known:
-look at the width before you compare pairs. Two settings fall short. If two people agree on 99 of 100 items, a single
-difference among twelve already puts agreement below what it is. And a kappa a little below 0 with a rare label is missed
-if the two happen to have met on it once.
+look at the width before you compare pairs.
 """
 
 

@@ -1,18 +1,20 @@
-"""Other packages on the same files, each until it exceeds time or memory: `make bench-peers` writes docs/scale/peers.csv and draws it.
+"""Other packages on the same files, each until it exceeds time or memory: `python -m benchmarks peers` writes docs/scale/peers.csv and draws it.
 
     python benchmarks/peers.py [--sizes 1e3,1e4,1e5,1e6,1e7,1e8] [--seconds 300] [--memory 20] [--rounds 3] [--quick]
 
 Every job starts from a Parquet file with item, annotator and label (string ids, random order) and contains what a
 user has to write to get from there to the coefficient, in the fastest reasonable way that we found. The packages
-live in an environment of their own, .venv-peers. Values are compared with spagree's of the same coefficient. The jobs
+live in an environment of their own, .venv-peers, made when it is missing. Values are compared with spagree's of the same coefficient. The jobs
 take turns, the best of a few rounds counts, and what would exceed the limits by far is not tried.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
+import venv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,6 +217,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one round, nothing written to docs")
     options = parser.parse_args()
     sizes = options.sizes or ("1e4,1e5" if options.quick else "1e3,1e4,1e5,1e6,1e7,1e8")
+    if not PEERS_PYTHON.exists():
+        venv.create(PEERS_PYTHON.parents[1], with_pip=True, upgrade_deps=True)
+        subprocess.run(
+            [PEERS_PYTHON, "-m", "pip", "install", "--quiet", "--group", "peers"], check=True, cwd=HERE.parent
+        )
     rounds, limits = 1 if options.quick else options.rounds, Limits(options.seconds, options.memory)
     earlier: list[results.Row] = []
     with tempfile.TemporaryDirectory() as folder:

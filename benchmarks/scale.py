@@ -1,4 +1,4 @@
-"""How time and memory grow with the annotations: `make bench-scale` writes docs/scale/scale.csv and draws it.
+"""How time and memory grow with the annotations: `python -m benchmarks scale` writes docs/scale/scale.csv and draws it.
 
     python benchmarks/scale.py [--sizes 1e5,1e6,1e7,1e8] [--ids string,integer] [--orders random,sorted]
                                [--rounds 3] [--spark] [--quick]
@@ -47,6 +47,8 @@ found = (pl.scan_parquet('{{path}}').group_by('item', 'label').agg(c=pl.len())
     "spagree, file": """import spagree
 value = spagree.measure('{path}').spa.value""",
     "spagree, file, duplicate check": """import spagree
+value = spagree.measure('{path}', annotator='by', interval_for='items').spa.value""",
+    "spagree, file, other annotators": """import spagree
 value = spagree.measure('{path}', annotator='by').spa.value""",
     "spagree, polars LazyFrame": """import polars as pl, spagree
 value = spagree.measure(pl.scan_parquet('{path}').select('item', 'label')).spa.value""",

@@ -27,6 +27,7 @@ DRAWN = (
     "two-level query by hand (polars)",
     "spagree, file",
     "spagree, file, duplicate check",
+    "spagree, file, other annotators",
     "spagree, polars LazyFrame",
     "spagree, file, --engine spark",
 )
@@ -149,7 +150,7 @@ def scale_section(folder: Path) -> list[str]:
     rows = load(folder / "scale.csv")
     if not rows:
         return []
-    lines = ["## Growth", "", f"{environment(folder, 'scale')}. Made by `make bench-scale`.", ""]
+    lines = ["## Growth", "", f"{environment(folder, 'scale')}. Made by `python -m benchmarks scale`.", ""]
     lines += [
         "Parquet files of items, annotators and labels: 10 classes, 4 to 8 annotations per item, 6 on average; 2,400",
         "annotators, or one per 2,500 annotations if that is more. String ids look like `item-0001234567`; labels are",
@@ -159,7 +160,7 @@ def scale_section(folder: Path) -> list[str]:
         "- *exponent*: slope of log time over log annotations between the two largest sizes; 1 is linear growth.",
         f"- *÷ two-level*, *÷ per item*: time in relation to “{REFERENCE}” and to “{PER_ITEM}”, at the largest size;",
         "  in brackets the same of the CPU seconds of all threads, which other programs on the machine disturb less.",
-        "- The two-level queries compute the same agreement by hand, without intervals, checks or cautions; the",
+        "- The two-level queries compute the same agreement by hand, without intervals, checks or warnings; the",
         "  answers are compared. spagree without duplicate check reads item and label, as they do.",
         "",
         "![Time and memory by number of annotations](scale.svg)",
@@ -227,7 +228,7 @@ def peers_section(folder: Path) -> list[str]:
     rows = load(folder / "peers.csv")
     if not rows:
         return []
-    lines = ["## Other packages", "", f"{environment(folder, 'peers')}. Made by `make bench-peers`.", ""]
+    lines = ["## Other packages", "", f"{environment(folder, 'peers')}. Made by `python -m benchmarks peers`.", ""]
     lines += [
         "Everyone starts from the same Parquet file with item, annotator and label (string ids, random order) and ends",
         "with a coefficient; the conversion that a user has to write is part of it and was written to be fast",
@@ -269,7 +270,7 @@ def billion_section(folder: Path) -> list[str]:
     return [
         "## In parts",
         "",
-        f"{environment(folder, 'billion')}. Made by `make bench-billion`.",
+        f"{environment(folder, 'billion')}. Made by `python -m benchmarks billion`.",
         "",
         f"{total:,} annotations with integer ids in random order, in {len(parts)} parts whose items do not overlap. Each part is",
         f"written, counted with `spagree tally` (duplicate check included) and deleted: never more than {disk:.2f} GB on disk.",
