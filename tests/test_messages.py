@@ -6,6 +6,7 @@ import ast
 import csv
 import glob
 import json
+import pickle
 import shlex
 import tempfile
 from html.parser import HTMLParser
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import spagree
 from command import Run
-from spagree.messages import Message, for_command_line, in_python, marked, opt, typed
+from spagree.messages import Message, for_command_line, opt
 from spagree.present.words import escape_controls, printable
 
 HOSTILE = ["--format wide", "it's", 'say "no"', "two\nlines", "*.csv", "--label", "{label}", "$(rm x)", "a b", "", "\\"]
@@ -41,19 +42,19 @@ NAMES = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs
     ],  # each process marks options anew
 )  # fmt: skip
 def test_options_in_python_and_as_they_are_typed(message: str, on_command_line: str, python: str) -> None:
-    assert (typed(message), in_python(message)) == (on_command_line, python)
     told = Message(message)
-    assert (told, typed(told), marked(told)) == (python, on_command_line, message)
+    assert (told, told.typed(), told.marked) == (python, on_command_line, message)
+    assert pickle.loads(pickle.dumps(told)).typed() == on_command_line
 
 
 @given(NAMES)
 @example("--item doc")
 @example("\ufdd0label\ufdd2")
 def test_a_name_comes_out_as_it_went_in(name: str) -> None:
-    message = f"{name}: use {opt.item(name)} or {opt.label}"
-    python = in_python(message).removeprefix(f"{name}: use item=").removesuffix(" or label=")
+    message = Message(f"{name}: use {opt.item(name)} or {opt.label}")
+    python = message.removeprefix(f"{name}: use item=").removesuffix(" or label=")
     assert ast.literal_eval(python) == name and python.isprintable()
-    option = typed(message).removeprefix(f"{name}: use --item ").removesuffix(" or --label")
+    option = message.typed().removeprefix(f"{name}: use --item ").removesuffix(" or --label")
     assert option.isprintable()
     assert name == (ast.literal_eval(option[1:]) if option.startswith("$") else shlex.split(option)[0])
 
@@ -152,7 +153,7 @@ def test_a_result_names_options_as_its_reader_writes_them(tmp_path: Path, run: R
 def test_an_error_names_options_for_both_readers_and_can_be_part_of_another() -> None:
     inner = spagree.DataError(f"name it with {opt.label('a b')}", [f"or {opt.item}"])
     assert str(inner) == 'name it with label="a b"\n  or item='
-    assert typed(inner) == "name it with --label 'a b'\n  or --item"
-    assert inner.problems == ("or item=",) and typed(inner.problems[0]) == "or --item"
-    outer = spagree.UsageError(f"row 2: {marked(inner)}")
-    assert (str(outer), typed(outer)) == (f"row 2: {inner}", f"row 2: {typed(inner)}")
+    assert inner.message.typed() == "name it with --label 'a b'\n  or --item"
+    assert inner.problems == ("or item=",) and inner.problems[0].typed() == "or --item"
+    outer = spagree.UsageError(f"row 2: {inner.message.marked}")
+    assert (str(outer), outer.message.typed()) == (f"row 2: {inner}", f"row 2: {inner.message.typed()}")

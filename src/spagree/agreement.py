@@ -22,7 +22,7 @@ from spagree.estimate.breakdowns import Evidence
 from spagree.estimate.disagreement import consensus
 from spagree.estimate.pairs import Overlap
 from spagree.estimate.watch import check_target
-from spagree.messages import Warning, opt, typed
+from spagree.messages import Warning, opt
 from spagree.present.document import document, earlier_figures, groups_document, to_json
 from spagree.present.next_steps import NextStep, Source, next_steps
 from spagree.present.sentences import what_changed
@@ -443,7 +443,7 @@ def report_questions(
         told, figures[name], changed = outcome._to_tell(target, before.get(name))
         body = Chapter(first_screen(told, target, changed), sections(told), f"q{place + 1}-")
         questions.append(Question(name, told, body))
-    failed = {name: typed(outcome) for name, outcome in outcomes.items() if isinstance(outcome, SpagreeError)}
+    failed = {name: outcome.message.typed() for name, outcome in outcomes.items() if isinstance(outcome, SpagreeError)}
     first = next((outcome.understood for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)), None)
     html = questions_page(source_name(first), questions, failed, {"questions": figures})
     return write_report(html, Path(path), force=force)

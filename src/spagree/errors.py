@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from spagree.messages import Marked, Message, marked
+from spagree.messages import Marked, Message
 
 SHOWN_PROBLEMS = 3
 FEWEST_LETTERS = 3  # of a name that is suggested because it contains what was written
@@ -39,6 +39,11 @@ class SpagreeError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(Message(message))
+
+    @property
+    def message(self) -> Message:
+        """What went wrong, for every reader; ``str(error)`` is as Python has it."""
+        return Message(self.args[0])
 
 
 class UsageError(SpagreeError, ValueError):
@@ -94,7 +99,7 @@ class DataError(SpagreeError, ValueError):
         shown = list(problems[:SHOWN_PROBLEMS])
         hidden = (len(problems) if total is None else total) - len(shown)
         tail = [f"… and {hidden:,} more"] if shown and hidden > 0 else []
-        super().__init__("\n  ".join(map(marked, [message, *shown, *tail])))
+        super().__init__("\n  ".join(Message(each).marked for each in (message, *shown, *tail)))
         self.problems = tuple(map(Message, problems))
         self.total = len(problems) if total is None else total
 
@@ -158,7 +163,7 @@ class Figures(dict[str, T]):
 
     def __missing__(self, name: Any) -> NoReturn:
         """Suggest a name."""
-        raise UnknownNameError(str(unknown_name("figure", str(name), self)))
+        raise UnknownNameError(unknown_name("figure", str(name), self).message)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -197,11 +202,11 @@ class Absent:
     """A breakdown that does not exist, and why."""
 
     error: SpagreeError
+    reason: str = ""
+    """Why, in words."""
 
-    @property
-    def reason(self) -> str:
-        """Why, in words."""
-        return Message(marked(self.error))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", self.reason or self.error.message)
 
 
 def outcome(make: Callable[[], T]) -> T | Absent:

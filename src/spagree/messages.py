@@ -1,27 +1,28 @@
-"""Messages as data: options and texts of the user are marked where a message is written, spelled where it is shown.
+r"""Messages as data: options and texts of the user are marked where a message is written, spelled where it is shown.
 
     f"name the column with {opt.label}, or say {opt.format('wide')} {opt.item(names)}; found {shown(cell)}"
 
-reads --label, --format wide and --item 'doc id' on the command line, and label=, format="wide" and item="doc id" in
-Python; with names hidden the cell is '…'. Every process draws its marks anew, so what the user wrote is never taken
-for one.
+is a text with marks, of which a :class:`Message` is made. That reads as Python has it, label=, format="wide",
+item="doc id"; its ``typed()`` as the command line has it, --label, --format wide --item 'doc id'; with names hidden
+the cell is '…'. Every process draws its marks anew, so what the user wrote is never taken for one.
 
-Errors and results hold each message as a :class:`Message`, which reads as Python has it; the command line asks for
-``typed(error)`` and ``for_command_line(result)`` where it prints them.
+Errors, warnings and results hold messages; the command line asks for ``typed()``, or ``for_command_line(result)``.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import groupby
 from shlex import quote
 from typing import Any, TypeVar, cast
 
+from spagree.options import Estimating, Kind, Reading, Spans, declared
+
 BEGIN, BETWEEN, END = (mark + os.urandom(6).hex() for mark in "\ufdd0\ufdd1\ufdd2")
+OPTIONS = {**declared(Reading), **declared(Estimating), **declared(Spans)}  # those that Python has, too
 TEXTS = ("item", "annotator", "label", "time", "time_format", "text", "cluster", "by", "question", "model", "where")
 QUOTED = frozenset((*TEXTS, "exclude_annotator", "missing", "separator", "sheet", "query"))
 """Options with texts of the user: quotes show where they begin and end."""
@@ -38,62 +39,14 @@ PLAIN = (str, bytes, int, float, type(None))  # values with nothing inside
 T = TypeVar("T")
 
 
-class _Options:
-    """``opt.label`` is an option; ``opt.label("a")`` gives it a value, and ``opt.label(["a", "b"])`` several.
-
-    ``opt[role]`` is the option of that name.
-    """
-
-    def __getattr__(self, name: str) -> Marked:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self[name]
-
-    def __getitem__(self, name: str) -> Marked:
-        return Marked(f"{BEGIN}{name}{END}")
-
-
-class Marked(str):
-    """An option, which may be given values."""
-
-    __slots__ = ()
-
-    def __call__(self, values: object) -> str:
-        """The option with a value, or once for each of a list; nothing for an empty list."""
-        many = values if isinstance(values, list | tuple) else [values]
-        return f"{self.removesuffix(END)}{BETWEEN}{BETWEEN.join(map(str, many))}{END}" if many else ""
-
-
-opt = _Options()
-
-
-def shown(value: object, limit: int = 60) -> str:
-    r"""A value of the user in a message: a text is quoted, control characters escaped, and shortened if it is long.
-
-    >>> print(in_python(f"found {shown('a' * 100, limit=5)} and {shown('é' + chr(27) + '[31m')} in row {shown(3)}"))
-    found 'aaaaa…' and 'é\x1b[31m' in row 3
-    """
-    if not isinstance(value, str):
-        return str(value)
-    return f"{BEGIN}{BETWEEN}{value if len(value) <= limit else value[:limit] + '…'!r}{END}"
-
-
-def listed(names: Sequence[str], limit: int = 30) -> str:
-    """Column names for a message, shortened if there are very many.
-
-    >>> in_python(listed(["a", "b"]))
-    "'a', 'b'"
-    """
-    text = ", ".join(shown(name) for name in names[:limit])
-    hidden = len(names) - limit
-    return f"{text} and {hidden:,} more" if hidden > 0 else text
-
-
 @dataclass(frozen=True, slots=True)
 class User:
     """A text of the user in a message, quoted and escaped."""
 
     quoted: str
+
+    def __str__(self) -> str:
+        return f"{BEGIN}{BETWEEN}{self.quoted}{END}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +55,9 @@ class Option:
 
     name: str
     values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{BEGIN}{BETWEEN.join((self.name, *self.values))}{END}"
 
     def typed(self) -> str:
         """As it is typed on the command line.
@@ -127,10 +83,8 @@ class Option:
         >>> Option("order", ("low,high",)).in_python(), Option("item", ("a", "b")).in_python()
         ('order=["low", "high"]', 'item=["a", "b"]')
         """
-        from spagree.options import Estimating, Kind, Reading, Spans, declared
-
         name = self.name.removeprefix("no_")
-        option = {**declared(Reading), **declared(Estimating), **declared(Spans)}.get(name)
+        option = OPTIONS.get(name)
         if option is None:
             return ELSEWHERE.get(self.name) or self.typed()
         if option.kind is Kind.FLAG:
@@ -140,9 +94,6 @@ class Option:
         written = [value if numbers else _escaped(json.dumps(value, ensure_ascii=False)) for value in many]
         is_list = len(written) > 1 or (option.kind is Kind.LISTED and bool(written))
         return f"{name}=[{', '.join(written)}]" if is_list else f"{name}={''.join(written)}"
-
-
-Part = str | Option | User
 
 
 def _escaped(text: str) -> str:
@@ -162,23 +113,107 @@ def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 (four digits)
 
 
-def typed(message: str | Exception) -> str:
-    """A message, or that of an error, for the command line.
+# Writing a message --------------------------------------------------------------------------------
 
-    >>> typed(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
-    "name it with --label, or say --format wide --item 'doc id' --item 'no'"
+
+class Marked(str):
+    """An option in a text, which may be given values."""
+
+    __slots__ = ()
+
+    def __call__(self, values: object) -> str:
+        """The option with a value, or once for each of a list; nothing for an empty list."""
+        many = values if isinstance(values, list | tuple) else [values]
+        return f"{self.removesuffix(END)}{BETWEEN}{BETWEEN.join(map(str, many))}{END}" if many else ""
+
+
+class _Options:
+    """``opt.label`` or ``opt[role]`` is an option; ``opt.label("a")`` and ``opt.label(["a", "b"])`` give it values."""
+
+    def __getitem__(self, name: str) -> Marked:
+        return Marked(Option(name))
+
+    def __getattr__(self, name: str) -> Marked:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+
+opt = _Options()
+
+
+def shown(value: object, limit: int = 60) -> str:
+    r"""A value of the user in a message: a text is quoted, control characters escaped, and shortened if it is long.
+
+    >>> print(Message(f"found {shown('a' * 100, limit=5)} and {shown('é' + chr(27) + '[31m')} in row {shown(3)}"))
+    found 'aaaaa…' and 'é\x1b[31m' in row 3
     """
-    return "".join(part.typed() if isinstance(part, Option) else _plain(part) for part in parts(message))
+    if not isinstance(value, str):
+        return str(value)
+    return str(User(repr(value if len(value) <= limit else value[:limit] + "…")))
 
 
-def in_python(message: str) -> str:
-    """A message for callers in Python; options with only a blank between them are arguments, with a comma.
+def listed(names: Sequence[str], limit: int = 30) -> str:
+    """Column names for a message, shortened if there are very many.
 
-    >>> in_python(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
-    'name it with label=, or say format="wide", item=["doc id", "no"]'
+    >>> Message(listed(["a", "b"]))
+    "'a', 'b'"
     """
-    written, run = "", []
-    for part in (*parts(message), ""):
+    text = ", ".join(shown(name) for name in names[:limit])
+    hidden = len(names) - limit
+    return f"{text} and {hidden:,} more" if hidden > 0 else text
+
+
+# Reading it ----------------------------------------------------------------------------------------
+
+
+class Message(str):
+    """A message as callers in Python read it, which keeps its parts for other readers.
+
+    Options with only a blank between them are arguments in Python, with a comma.
+
+    >>> told = Message(f"name it with {opt.label}, or say {opt.format('wide')} {opt.item(['doc id', 'no'])}")
+    >>> print(told)
+    name it with label=, or say format="wide", item=["doc id", "no"]
+    >>> print(told.typed())
+    name it with --label, or say --format wide --item 'doc id' --item 'no'
+    """
+
+    parts: tuple[str | Option | User, ...]
+
+    def __new__(cls, text: str) -> Message:
+        """A message of a text with marks, or of one that is a message already."""
+        if isinstance(text, Message):
+            return text
+        parts = tuple(_parts(text))
+        made = super().__new__(cls, _in_python(parts))
+        made.parts = parts
+        return made
+
+    @property
+    def marked(self) -> str:
+        """The text with marks, to be part of another message."""
+        return "".join(map(str, self.parts))
+
+    def typed(self) -> str:
+        """As the command line has it."""
+        return "".join(part.typed() if isinstance(part, Option) else _plain(part) for part in self.parts)
+
+
+def _parts(text: str) -> Iterator[str | Option | User]:
+    text, *pieces = text.split(BEGIN)
+    yield text
+    for piece in pieces:
+        inside, _, text = piece.partition(END)
+        name, *values = inside.split(BETWEEN)
+        yield Option(name, tuple(values)) if name else User(values[0])
+        yield text
+
+
+def _in_python(parts: Sequence[str | Option | User]) -> str:
+    written = ""
+    run: list[Option] = []
+    for part in (*(part for part in parts if part), ""):
         if isinstance(part, Option):
             run.append(part)
         elif part != " " or not run:
@@ -193,59 +228,12 @@ def _plain(part: str | User) -> str:
     return part.quoted if isinstance(part, User) else part
 
 
-def parts(message: str | Exception) -> tuple[Part, ...]:
-    """The texts of a message or an error, its options, and what the user wrote, in turn."""
-    if isinstance(message, Exception):
-        message = message.args[0] if message.args and isinstance(message.args[0], Message) else str(message)
-    if isinstance(message, Message):
-        return message.parts
-    text, *marked = message.split(BEGIN)
-    found: list[Part] = [text]
-    for piece in marked:
-        inside, _, text = piece.partition(END)
-        name, *values = inside.split(BETWEEN)
-        found += [Option(name, tuple(values)) if name else User(values[0]), text]
-    return tuple(part for part in found if part != "")
-
-
-class Message(str):
-    """A message as callers in Python read it, which keeps its parts for other readers.
-
-    >>> warning = Message(f"name it with {opt.label}")
-    >>> print(warning, "/", typed(warning))
-    name it with label= / name it with --label
-    """
-
-    parts: tuple[Part, ...]
-
-    def __new__(cls, message: str) -> Message:
-        """Spell the options of a message, or of one that is a message already."""
-        made = super().__new__(cls, in_python(message))
-        made.parts = parts(message)
-        return made
-
-
-def marked(message: object) -> str:
-    """A message or an error with its parts marked, to be part of another message."""
-    text = ""
-    for part in parts(message if isinstance(message, str | Exception) else str(message)):
-        if isinstance(part, Option):
-            text += BEGIN + BETWEEN.join((part.name, *part.values)) + END
-        else:
-            text += f"{BEGIN}{BETWEEN}{part.quoted}{END}" if isinstance(part, User) else part
-    return text
-
-
 def for_command_line(value: T) -> T:
     """A result or plain values with all their messages as they are typed; the same object if there are none."""
-    told: Any = value
-    inside: dict[Any, Any] = {}
     if isinstance(value, Message):
-        return cast(T, typed(value))
-    if isinstance(value, Exception) and isinstance(next(iter(value.args), None), Message):
-        told = copy(value)
-        told.args = (typed(value), *value.args[1:])
-    elif isinstance(value, Mapping):
+        return cast(T, value.typed())
+    inside: dict[Any, Any] = {}
+    if isinstance(value, Mapping):
         inside = dict(value)
     elif isinstance(value, list | tuple):
         inside = dict(enumerate(value))
@@ -253,6 +241,7 @@ def for_command_line(value: T) -> T:
         inside = {each.name: getattr(value, each.name) for each in fields(value)}
     deeper = {name: each for name, each in inside.items() if type(each) not in PLAIN}
     after = {name: new for name, old in deeper.items() if (new := for_command_line(old)) is not old}
+    told: Any = value
     if after and isinstance(value, list | tuple):
         told = [after.get(place, each) for place, each in inside.items()]
         told = told if isinstance(value, list) else tuple(told)
@@ -266,7 +255,8 @@ class Warning:
     """Something the user should know; ``code`` is stable, ``message`` is for people."""
 
     code: str
-    message: str
+    message: Message
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "message", Message(self.message))
+    def __init__(self, code: str, message: str) -> None:
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "message", Message(message))

@@ -34,7 +34,7 @@ from spagree.counts.policies import Policies
 from spagree.errors import DataError, DuplicateError, FileError, UsageError
 from spagree.estimate import find
 from spagree.estimate.breakdowns import NOT_CHECKED
-from spagree.messages import in_python
+from spagree.messages import Message
 
 os.environ.setdefault("MODIN_ENGINE", "python")
 
@@ -430,7 +430,7 @@ def test_a_check_that_is_skipped_in_large_data_says_so(engine: str, monkeypatch:
     agreement = spagree.measure(ENGINES[engine](_two_teams()))
     assert "disconnected_teams" not in {each.code for each in agreement.warnings}
     told = next(check for check in agreement.to_dict()["checks"] if check["code"] == "overlap")
-    assert told["state"] == "cannot_tell" and told["reason"] == in_python(NOT_CHECKED)
+    assert told["state"] == "cannot_tell" and told["reason"] == Message(NOT_CHECKED)
     assert "above 5,000,000 annotations (100,000 with " in NOT_CHECKED
     words = " ".join(str(agreement).split())
     assert f"Overlap: Not known: {told['reason']}." in words

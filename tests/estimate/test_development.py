@@ -25,7 +25,7 @@ from spagree.estimate.development import NO_TIMES
 from spagree.estimate.label_counts import scale_of
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM
 from spagree.estimate.weights import SCHEMES
-from spagree.messages import in_python
+from spagree.messages import Message
 
 Rows = list[tuple[str, str, str, int]]
 COLUMNS = [
@@ -198,7 +198,7 @@ def test_no_time_at_all_is_refused_with_the_remedy() -> None:
         spagree.UsageError, match=exactly("the times of the annotations are unknown; name their column with time=")
     ):
         spagree.measure(rows).development()
-    assert "time=" in in_python(NO_TIMES)
+    assert "time=" in Message(NO_TIMES)
     frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
     empty = frame.with_columns(time=pl.lit(None, dtype=pl.Float64))
     with pytest.raises(

@@ -30,7 +30,7 @@ from spagree.estimate import (
 from spagree.estimate.item_groups import ItemGroups
 from spagree.estimate.uncertainty import Interval, leading
 from spagree.estimate.warnings import REMEDY, find_warnings, near_chance
-from spagree.messages import Warning, in_python
+from spagree.messages import Message, Warning
 
 GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")
 
@@ -136,7 +136,7 @@ def test_a_broken_assumption_is_reported_with_its_direction(items: list[list[str
     assert found.missingness.broken
     assert warnings(found)["missingness"] == (
         f"annotators agree {direction} on items with more annotations, by more than chance explains: SPA's assumption "
-        f"that the number of annotations is independent of agreement does not hold here. {in_python(REMEDY)}"
+        f"that the number of annotations is independent of agreement does not hold here. {Message(REMEDY)}"
     )
     assert found.warnings[0].code == "missingness"
 

@@ -20,7 +20,7 @@ import pytest
 import spagree
 from examples import TIMES
 from spagree.errors import SpagreeError
-from spagree.messages import Option, parts
+from spagree.messages import Option
 
 Votes = dict[str, dict[str, str]]
 """Item → annotator → label."""
@@ -182,7 +182,7 @@ def outcome(path: Path | polars.DataFrame, true: Sequence[float | None], **optio
 def suggested(refusal: SpagreeError) -> Iterator[dict[str, Any]]:
     """The options that each line of a refusal names, with values."""
     lines: list[dict[str, Any]] = [{}]
-    for part in parts(refusal):
+    for part in refusal.message.parts:
         if isinstance(part, Option) and (part.values or part.name == "no_header"):
             name = "header" if part.name == "no_header" else part.name
             known = lines[-1].get(name, []) if part.values else []

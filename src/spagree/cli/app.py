@@ -18,7 +18,6 @@ import click
 from spagree import __version__
 from spagree.cli.console import Group, complain, note, say
 from spagree.errors import SpagreeError, SpansError, unknown_name
-from spagree.messages import typed
 
 CANNOT_WRITE = 4
 OURS = 70
@@ -144,7 +143,7 @@ def _run(arguments: list[str], debug: bool) -> int:
             note("These are marked spans, not classes: measured as with --format spans.")
             code = _run([arguments[0], "--format", "spans", *arguments[1:]], debug)
         else:
-            _complain(typed(error), debug)
+            _complain(error.message.typed(), debug)
             code = error.exit_code
         return code
     except Exception as error:

@@ -18,7 +18,7 @@ import click
 
 from spagree import progress
 from spagree.errors import FileError, UsageError
-from spagree.messages import Warning, typed
+from spagree.messages import Warning
 from spagree.write import refuse_existing
 
 REFRESHED = 8  # times a second
@@ -115,7 +115,7 @@ def complain(text: str) -> None:
 def warn(noticed: Iterable[Warning]) -> None:
     """Print what was noticed while reading and counting, for commands whose results do not show it."""
     for warning in noticed:
-        complain(f"warning: {typed(warning.message)}")
+        complain(f"warning: {warning.message.typed()}")
 
 
 def _encodable(text: str, stream: TextIO) -> str:

@@ -28,7 +28,7 @@ from spagree.errors import SpagreeError, UsageError, unknown_name
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.watch import check_target
 from spagree.measuring import measure, measure_each, measure_in_full
-from spagree.messages import for_command_line, marked, typed
+from spagree.messages import for_command_line
 from spagree.options import TOOLS, Estimating, Spans
 from spagree.present.document import earlier_figures, returned_rows
 from spagree.present.sentences import explain_returned
@@ -145,7 +145,7 @@ def _print_spans(found: SpanAgreement, require: Sequence[str], as_json: bool, re
         note(f"wrote {report}")
     low = found.exact.low
     if found.exact.value is None:
-        raise SpagreeError(marked(found.exact.undefined))
+        raise SpagreeError(found.exact.undefined or "")
     if any(low is None or low < number for _, number in least):
         complain(f"gate not met: the interval's lower end is {figure(low)}; {max(least)[1]} is required")
         sys.exit(GATE_NOT_MET)
@@ -215,8 +215,8 @@ def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
     if not isinstance(outcome, SpagreeError):
         if outcome.spa.value is not None:
             return 0
-        outcome = SpagreeError(marked(outcome.spa.undefined))
-    complain(f"spagree: {_about(question)}{typed(outcome)}")
+        outcome = SpagreeError(outcome.spa.undefined or "")
+    complain(f"spagree: {_about(question)}{outcome.message.typed()}")
     return outcome.exit_code
 
 

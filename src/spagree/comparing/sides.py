@@ -30,7 +30,7 @@ from spagree.estimate.others import InTally, Others
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import AUTO, Estimate
 from spagree.measuring import measure
-from spagree.messages import Warning, marked, opt
+from spagree.messages import Warning, opt
 from spagree.present.charts.studies import comparison_chart
 from spagree.present.document import comparison_document, to_json
 from spagree.present.sentences import pair_sentence
@@ -96,7 +96,7 @@ class Comparison(Presented, Compared):
     def warnings(self) -> tuple[Warning, ...]:
         """What was noticed while reading and counting, with the name of the data set."""
         return tuple(
-            replace(warning, message=f"{name}: {marked(warning.message).removeprefix(f'{name}: ')}")
+            Warning(warning.code, f"{name}: {warning.message.marked.removeprefix(f'{name}: ')}")
             for name, agreement in self.agreements.items()
             for warning in (agreement.noticed if isinstance(agreement, Agreement) else agreement.warnings)
         )

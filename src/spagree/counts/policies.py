@@ -15,7 +15,7 @@ from spagree.counts.engines import column_names, engine_of, repeat_candidates, r
 from spagree.counts.labels import canonical, join_sets, keep_each, normalized, renamed_counts, split_labels
 from spagree.counts.tally import text
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
-from spagree.messages import Warning, marked, opt
+from spagree.messages import Message, Warning, opt
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, nw
 
@@ -180,7 +180,7 @@ def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, warnings: I
         _refuse_unknown_times(named, opt.duplicates(policy))
         return order
     # Row order must not silently replace a time column that this engine cannot use.
-    for ignored in (marked(warning.message) for warning in warnings if warning.code == "time_ignored"):
+    for ignored in (warning.message.marked for warning in warnings if warning.code == "time_ignored"):
         raise UsageError(f"{opt.duplicates(policy)} needs an order, and {ignored}; name it with {opt.time}")
     return order
 
@@ -212,7 +212,7 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     items, annotators = map(list, zip(*keys, strict=True))
     near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
     problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations.understood.source)
-    remedy = marked(annotations.understood.apart) or (
+    remedy = Message(annotations.understood.apart).marked or (
         f"choose one with {opt.duplicates('first')} or {opt.duplicates('last')} (set combines them, keep counts each), "
         "or check that item, annotator and label are the right columns"
     )

@@ -23,7 +23,7 @@ from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, spa_estimate, undefined
 from spagree.estimate.weights import CUSTOM, weigh
-from spagree.messages import Message, marked, opt
+from spagree.messages import opt
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
 
@@ -81,7 +81,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     try:
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:
-        return undefined(Message(marked(error)), level, name)
+        return undefined(error.message, level, name)
     return spa_estimate(groups, by_n, level=level, scheme=name)
 
 

@@ -33,7 +33,7 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.warnings import find_warnings, has_one_annotator, near_chance
 from spagree.estimate.weights import DEFAULT, REGISTRY, ByN, Weights, check_scheme, weigh, weigh_at
-from spagree.messages import Message, Warning, marked, opt
+from spagree.messages import Message, Warning, opt
 from spagree.options import CustomWeights
 
 RESAMPLED = "a bootstrap resamples items only"
@@ -147,7 +147,7 @@ def find(
         try:
             return weigh_at(with_fewer, scheme, tally, similar).by_n
         except UsageError as error:
-            return Message(marked(error))
+            return error.message
 
     def figure(weights: Weights, scheme: str | CustomWeights) -> Estimate:
         if not groups.exact:
@@ -159,9 +159,9 @@ def find(
         if bootstrap is not None:
             figure = bootstrap.refine(figure, groups, groups.weights(weights.by_n))
         by_n = others if isinstance(others, str) else also_without_one(scheme)
-        if isinstance(others, str) or isinstance(by_n, str):
-            wider = Interval(None, None, None, Message(marked(by_n)))
-        else:
+        if isinstance(by_n, str):
+            wider = Interval(None, None, None, Message(by_n))
+        elif not isinstance(others, str):
             wider = for_others(others, figure, by_n, groups)
         return leading(figure, {**figure.intervals, ANNOTATORS: wider}, interval_for)
 

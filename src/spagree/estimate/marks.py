@@ -64,7 +64,7 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.warnings import not_people
 from spagree.estimate.weights import CUSTOM, DEFAULT, REGISTRY, ByN, check_scheme, weigh_at
-from spagree.messages import Message, Warning, marked, opt
+from spagree.messages import Message, Warning, opt
 from spagree.options import CustomWeights
 
 if TYPE_CHECKING:
@@ -538,7 +538,7 @@ def mark_development(marks: CodedMarks, steps: int, weights: str | CustomWeights
             ratio = Ratio.of(part, part.shared(pieces), mark_weights(part, weights), None, pieces)
             figure = ratio.estimate(level, name, ITEMS)
         except UsageError as error:  # own weights that do not cover all numbers of annotators, as may happen early on
-            figure = undefined(Message(marked(error)), level, name)
+            figure = undefined(error.message, level, name)
         return len(part.item), int((part.n > 1).sum()), figure
 
     ends = range(len(timed.ends))

@@ -29,7 +29,6 @@ from watchfiles import watch
 from spagree.counts.engines import to_polars
 from spagree.counts.tally import text
 from spagree.errors import DataError, SpagreeError, UsageError, count
-from spagree.messages import typed
 from spagree.monitor.hooks import (
     APART,
     LABEL_STUDIO,
@@ -157,7 +156,7 @@ def _cause(error: Exception) -> str:
     if isinstance(error, StoreError | BusyError):
         return "the store did not accept it; trying again"
     if isinstance(error, SpagreeError):
-        return typed(error).splitlines()[0]
+        return error.message.typed().splitlines()[0]
     if isinstance(error, OSError):
         return f"no answer ({getattr(error, 'reason', None) or type(error).__name__}); trying again"
     return f"what it holds was not understood ({type(error).__name__}); trying again"

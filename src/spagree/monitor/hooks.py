@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from spagree.errors import DataError
-from spagree.messages import marked, shown
+from spagree.messages import shown
 from spagree.monitor.ledger import PART, Batch, Event, Events, Gone, Reported, as_label
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
@@ -119,7 +119,7 @@ def _one_by_one(body: bytes) -> list[Event]:
         for record in value:
             events.append(_annotation(record))  # noqa: PERF401 (the message names the place)
     except DataError as error:
-        raise DataError(f"annotation {len(events) + 1}: {marked(error)}") from None
+        raise DataError(f"annotation {len(events) + 1}: {error.message.marked}") from None
     return events
 
 

@@ -20,7 +20,7 @@ import narwhals as nw
 
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
 from spagree.messages import QUOTED as TEXTS_OF_USERS
-from spagree.messages import Message, Option, User, Warning, opt, parts
+from spagree.messages import Message, Option, User, Warning, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.cells import as_text
 from spagree.read.frames import is_spark
@@ -104,17 +104,17 @@ def names_hidden(names: Collection[str] = ()) -> Iterator[None]:
     except MissingExtraError:
         raise
     except SpagreeError as error:
-        hidden = _without_names(error, names)
+        hidden = _without_names(error.message, names)
         error.args = (Message(f"{hidden} (names are hidden; leave {opt.pseudonymise} out to see them)"),)
         if isinstance(error, DataError):
             error.problems = tuple(Message(_without_names(problem, names)) for problem in error.problems)
         raise error from None
 
 
-def _without_names(message: str | Exception, names: Collection[str]) -> str:
+def _without_names(message: Message, names: Collection[str]) -> str:
     """The message without what the user wrote, be it shown or given to an option."""
     written = ""
-    for part in parts(message):
+    for part in message.parts:
         if isinstance(part, User):
             written += "'…'"
         elif isinstance(part, Option):

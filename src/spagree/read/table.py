@@ -131,8 +131,8 @@ def cell(position: int) -> str:
 def wrong_cell(source: str, column: str, value: object, row: Sequence[int]) -> str:
     """A cell that cannot be used, as listed in an error; ``row`` is empty if rows have no number.
 
-    >>> from spagree.messages import in_python
-    >>> in_python(wrong_cell("votes.csv", "label", None, [3]))
+    >>> from spagree.messages import Message
+    >>> Message(wrong_cell("votes.csv", "label", None, [3]))
     "votes.csv: row 3: column 'label': an empty cell"
     """
     place = f"row {row[0]}: " if row else ""

@@ -16,7 +16,7 @@ import pytest
 
 import spagree
 from spagree.errors import SpagreeError
-from spagree.messages import Option, parts
+from spagree.messages import Message, Option
 
 Votes = list[tuple[int, str, str]]
 """Item, annotator, label."""
@@ -242,7 +242,7 @@ PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
 def advised(said: SpagreeError | str) -> dict[str, Any]:
     """The options that a message names first: in the line below it, or in its sentence until one comes again."""
     options: dict[str, Any] = {}
-    for part in parts(said):
+    for part in (said.message if isinstance(said, SpagreeError) else Message(said)).parts:
         if isinstance(part, Option) and part.values:
             if part.name in options and part.name != "label":
                 break

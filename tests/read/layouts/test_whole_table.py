@@ -15,7 +15,7 @@ import pytest
 
 import spagree
 from spagree.errors import ColumnError, DataError, DuplicateError, FileError
-from spagree.messages import in_python
+from spagree.messages import Message
 from spagree.read.table import Table
 
 LABELS = ("yes", "no", "maybe")
@@ -219,9 +219,9 @@ def test_items_in_several_rows_are_refused_in_one_sentence(vote: Callable[[int],
 def test_many_columns_are_named_by_what_their_names_share() -> None:
     names = ("id", *(f"rater_{n}" for n in range(9)), "note")
     table = Table("a.csv", names, lambda _: None)  # type: ignore[arg-type, return-value]
-    assert in_python(table.options("label", range(1, 10))) == 'label="rater_*"'
-    assert in_python(table.options("label", range(1, 6))).count("rater_") == 5
-    assert in_python(table.options("label", range(1, 9))).count("rater_") == 8  # the ninth fits the pattern, too
+    assert Message(table.options("label", range(1, 10))) == 'label="rater_*"'
+    assert Message(table.options("label", range(1, 6))).count("rater_") == 5
+    assert Message(table.options("label", range(1, 9))).count("rater_") == 8  # the ninth fits the pattern, too
 
 
 @pytest.mark.parametrize(("suffix", "what"), [(".omv", "a jamovi file"), (".jasp", "a JASP file")])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import ColumnError, SpagreeError
-from spagree.messages import Option, Warning, marked, parts
+from spagree.messages import Message, Option, Warning
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, FewRows
 from spagree.read.columns import columns_at, everywhere, plain_text
 from spagree.read.files.paths import File
@@ -73,7 +73,7 @@ def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]
     """The ways in which the first rows can be read; one that is refused with what else to say, together with that."""
     ways: list[str] = []
     for way in likely:
-        given = {option.name: option.values for option in parts(way) if isinstance(option, Option)}
+        given = {option.name: option.values for option in Message(way).parts if isinstance(option, Option)}
         wanted: dict[str, Any] = {name: values for name, values in given.items() if values}
         layout = FORMATS[wanted.pop("format", ["long"])[0]]
         try:
@@ -81,7 +81,7 @@ def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]
         except SpagreeError as other:
             works = layout is counts  # whose refusal says what to change
             hints = other.problems if type(other) is ColumnError and not works else ()
-            ways += [f"{way}; {marked(hint)}" for hint in hints]
+            ways += [f"{way}; {hint.marked}" for hint in hints]
         ways += [way] if works else []
     return ways
 

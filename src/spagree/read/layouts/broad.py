@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
-from spagree.messages import Warning, in_python, opt
+from spagree.messages import Message, Warning, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TEXT, TIME, nw
 from spagree.read.columns import columns_at
@@ -75,7 +75,7 @@ def _broad(table: Table, request: Request, layout: str) -> Layout:
     else:  # an empty cell is not an annotation
         rows = cells.with_missing(rows.filter(~nw.col(LABEL).is_null()), request.missing_texts)
     understood = {key: " + ".join(names[p] for p in keys) or "row number"}
-    understood[variable] = in_python(listed([names[p] for p in compared], limit=5))
+    understood[variable] = Message(listed([names[p] for p in compared], limit=5))
     understood = {role: understood[role] for role in (ITEM, ANNOTATOR, LABEL) if role in understood}
     understood |= {role: names[place] for role, place in beside.items()}
     guessed = frozenset({key} if keys and not request.names(key) else ()) | (beside.keys() & {LINK})
@@ -216,7 +216,7 @@ def one_hot(table: Table, request: Request) -> Layout:
     shown_columns = [joined(positions).alias(role) for role, positions in places.items()]
     labelled = frame.select(*shown_columns, _label(table, classes).alias(LABEL), *row)
     names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
-    names[LABEL] = in_python(listed([table.columns[p] for p in classes], limit=5))
+    names[LABEL] = Message(listed([table.columns[p] for p in classes], limit=5))
     aside = [] if chosen else [table.columns[p] for p in free if p not in classes]
     message = (
         f"columns with values other than 0 and 1, or with flags, were ignored: {listed(aside, limit=8)}. If they are "

@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Any
 
 from spagree.errors import ColumnError
-from spagree.messages import Warning, marked, opt
+from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, nw
 from spagree.read.columns import (
@@ -261,7 +261,7 @@ def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles, request:
             others.append(f"if the first line holds data, not names: {opt.no_header}")
     if table.name == PANDAS and len(table.columns) <= len(lacking) + 1:
         others.append("if the index holds them: frame.reset_index()")
-    others += [marked(warning.message) for warning in table.warnings]
+    others += [warning.message.marked for warning in table.warnings]
     says = f"{table.name}: no column looks like the {' or the '.join(lacking)}; columns: {listed(table.columns)}"
     return UndecidedError(says, ways, others)
 
