@@ -64,7 +64,7 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.warnings import not_people
 from spagree.estimate.weights import CUSTOM, DEFAULT, REGISTRY, ByN, check_scheme, weigh_at
-from spagree.messages import Message, Warning, opt
+from spagree.messages import Warning, opt
 from spagree.options import CustomWeights
 
 if TYPE_CHECKING:
