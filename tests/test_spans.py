@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -66,6 +68,86 @@ def test_without_knowing_who_saw_what_the_number_says_so(run: Run, files: tuple[
     found = spagree.measure_spans(marks)
     assert [warning.code for warning in found.warnings] == ["unseen_unknown"]
     assert "seen=" in found.warnings[0].message and found.to_dict()["spans"]["seen"] == "unknown"
+
+
+TEXTS = [("q1", "😊 Ada met Bob in (Leiden)."), ("q2", "مرحبا Leiden")]
+QUOTED = [
+    ("q1", "ann", 2, 5, "Ada"),
+    ("q1", "bob", 2, 5, "Ada"),
+    ("q1", "ann", 17, 25, "(Leiden)"),
+    ("q2", "ann", 6, 12, "Leiden"),
+    ("q2", "bob", 6, 12, "Leiden"),
+]
+
+
+def _quoted(rows: Sequence[tuple[object, ...]]) -> polars.DataFrame:
+    return polars.DataFrame(rows, schema=["item", "annotator", "start", "end", "words"], orient="row")
+
+
+def test_texts_in_a_table_of_their_own_give_lengths_edges_and_the_page() -> None:
+    found = spagree.measure_spans(_quoted(QUOTED), texts=TEXTS, quote="words")
+    assert found.exact.value == 0.8 and found.findings.characters_beyond_chance.value is not None
+    assert "Ada" in found.page() and "مرحبا" not in found.page()  # nobody disagrees about the second
+    loose = spagree.measure_spans(
+        _quoted(QUOTED), texts=polars.DataFrame(TEXTS, ["item", "text"], orient="row"), edges="loose"
+    )
+    assert sorted(zip(loose.marks.start.tolist(), loose.marks.end.tolist(), strict=True))[-1] == (18, 24)
+    whole = [spagree.tally_spans(_quoted(part), texts=TEXTS, quote="words") for part in (QUOTED[:3], QUOTED[3:])]
+    assert spagree.measure_spans(sum(whole)).exact.value == 0.8
+
+
+def test_offsets_in_utf_16_are_known_by_what_is_quoted() -> None:
+    browser = [
+        (item, who, start + (item == "q1"), end + (item == "q1"), words) for item, who, start, end, words in QUOTED
+    ]
+    read = [spagree.measure_spans(_quoted(rows), texts=TEXTS, quote="words").marks for rows in (QUOTED, browser)]
+    assert read[0].start.tolist() == read[1].start.tolist() and read[0].end.tolist() == read[1].end.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"texts": [("q1", "😊 Eva met Bob in (Leiden)."), TEXTS[1]], "quote": "words"}, "row 1: from 2 to 5 .*'Eva'"),
+        ({"texts": [("q1", "short"), TEXTS[1]], "quote": "words"}, "row 1: .*does not fit|row 1: from 2 to 5"),
+        ({"texts": [("q1", "short"), TEXTS[1]]}, "row 3: column 'end': 25.* is beyond the end of its text, 5"),
+        ({"texts": [*TEXTS, ("q1", "another")]}, "'q1' has several texts"),
+        ({"texts": [("q7", "of something else")]}, "none of its items has a text"),
+        ({"texts": [("q1", "a", "b")]}, r"each row is \(item, text\)"),
+        ({"quote": "words"}, "quote= needs the text of each item"),
+        ({"texts": TEXTS, "mark": "words", "quote": "words"}, "without quote="),
+    ],
+)
+def test_marks_that_belong_to_other_texts_are_refused(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(spagree.SpagreeError, match=reason):
+        spagree.measure_spans(_quoted(QUOTED), **options)
+
+
+def test_items_without_a_text_are_counted() -> None:
+    found = spagree.measure_spans(_quoted(QUOTED), texts=TEXTS[:1])
+    assert "1 item has no text, of 2" in {warning.code: warning.message for warning in found.warnings}["no_text"]
+
+
+def test_the_page_of_marks_that_are_no_places_has_them_in_words(tmp_path: Path) -> None:
+    rows = [
+        ("s1", "ann", 2, 1, "subj"),
+        ("s1", "<b>bob", 2, 1, "obj"),
+        ("s2", "ann", None, None, None),
+        ("s2", "<b>bob", 3, 1, "obj"),
+    ]
+    arcs = polars.DataFrame(rows, schema=["item", "annotator", "dependent", "head", "label"], orient="row")
+    page = spagree.measure_spans(arcs, mark=["dependent", "head"], texts=[("s1", "I eat & fish"), ("s2", "two")]).page()
+    assert "2 | 1" in page and "3 | 1" in page and "I eat &amp; fish" in page and "<b>bob" not in page
+    assert "another label" in page and "other boundaries" not in page and "name their column" not in page
+
+
+def test_what_leaves_out_people_or_rows_says_so(tmp_path: Path) -> None:
+    rows = [*QUOTED, ("q2", "gpt-4o", 0, 2, "x")]
+    found = spagree.measure_spans(_quoted(rows), [(item, who) for item, who, *_ in rows], exclude_annotator="gpt-4o")
+    assert found.data.left_out == {"excluded": 1} and found.exact.value == 0.8
+    table = _quoted(rows).with_columns(kind=polars.when(polars.col("item") == "q1").then(1).otherwise(2))
+    seen = table.select("item", "annotator", "kind").unique()
+    found = spagree.measure_spans(table, seen, where="kind=1")
+    assert found.data.items == 1 and "only rows with kind = 1: 3 of 6" in str(found.understood)
 
 
 @pytest.mark.parametrize("option", [("--since", "page.html"), ("--metric", "ordinal"), ("--all-questions",)])
@@ -136,7 +218,8 @@ def test_models_among_the_annotators_are_named_and_may_be_left_out(run: Run, fil
     found = spagree.measure_spans(ANN + BOB + model, [*SEEN, ("q1", "gpt-4o", 40), ("q2", "gpt-4o", 40)])
     assert [warning.code for warning in found.warnings] == ["not_a_person"]
     without = spagree.measure_spans(ANN + BOB + model, SEEN, exclude_annotator="gpt-4o")
-    assert without.to_dict() == spagree.measure_spans(ANN + BOB, SEEN).to_dict()
+    assert without.to_dict()["spans"] == spagree.measure_spans(ANN + BOB, SEEN).to_dict()["spans"]
+    assert without.data.left_out == {"excluded": 2}
     code, _, told = run("score", files[0], "--seen", files[1], "--exclude-annotator", "bop")
     assert code == 2 and "nobody has this name; did you mean 'bob'?" in told
 
@@ -259,11 +342,9 @@ def test_keyed_marks_are_tallied_and_compared_by_what_they_are(tmp_path: Path) -
     assert spagree.compare(path, renamed, names="ab", format="spans", mark=mark).verdict == "cannot_tell"
 
 
-def test_keyed_marks_have_neither_places_nor_passages_to_show(tmp_path: Path, run: Run) -> None:
+def test_keyed_marks_have_no_places(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "arcs.csv"
     path.write_text(ARCS)
-    with pytest.raises(spagree.UsageError, match="shows passages, and these marks are none"):
-        spagree.measure_spans(path, mark="head").report(tmp_path / "page.html")
     for option in (("--start", "head"), ("--edges", "loose")):
         code, _, told = run("score", path, "--mark", "dependent", *option)
         assert code == 2 and f"without {option[0]}" in told

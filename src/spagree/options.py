@@ -217,8 +217,12 @@ class Spans:
         "Spans: who saw which item, with marks or without: item, annotator[, length]; to compare, one for each source.",
         Kind.REPEATED,
     )
+    texts: str | None = _option(None, WHAT, "FILE", "Spans: the text of each item: item, text.")
+    quote: str | None = _option(
+        None, COLUMNS, "COLUMN", "Spans: column of the marked words, which must stand in the text at the offsets."
+    )
     edges: str | None = _option(
-        None, CLEANING, "POLICY", "Spans of exports: loose leaves out blanks and punctuation at both ends."
+        None, CLEANING, "POLICY", "Spans with texts: loose leaves out blanks and punctuation at both ends."
     )
 
 

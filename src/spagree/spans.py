@@ -66,6 +66,8 @@ def measure_spans(
     start: str | None = None,
     end: str | None = None,
     length: str | None = None,
+    texts: Any = None,
+    quote: str | None = None,
     edges: str | None = None,
     mark: str | Sequence[str] | None = None,
     weights: str | CustomWeights = DEFAULT,
@@ -85,7 +87,9 @@ def measure_spans(
         start: Column of the first character of a mark, counted from 0, or of any number such as seconds.
         end: Column of the place where a mark ends: the first character that no longer belongs to it.
         length: Column of ``seen`` with the length of the item's text, for agreement beyond chance.
-        edges: ``"loose"`` leaves out blanks and punctuation at both ends of a mark, in exports that have the texts.
+        texts: The text of each item, where it is a table of its own: a path, a frame, or rows of (item, text).
+        quote: Column of the words that were marked: they must stand in the text at these offsets.
+        edges: ``"loose"`` leaves out blanks and punctuation at both ends of a mark, where the texts are known.
         mark: Marks that are no places: the column or columns that make one, such as head and dependent of an arc.
         weights: How items are weighted by the number of people who saw them: ``"annotations_m1"``, ``"annotations"``,
             ``"edge"``, ``"flat"``, or your own.
@@ -105,19 +109,21 @@ def measure_spans(
     check_interval_for(interval_for)
     reading = _for_marks(options)
     chosen: dict[str, Any] = {"weights": weights, "level": level, "interval_for": interval_for}
-    saw = seen if seen is None or isinstance(seen, str | Path) else True  # frames do not compare
-    typed = {"start": start, "end": end, "length": length, "edges": edges, "mark": mark, "seen": saw}
+    seen_as, texts_as = (each if each is None or isinstance(each, str | Path) else True for each in (seen, texts))
+    typed: dict[str, Any] = {"start": start, "end": end, "length": length, "quote": quote, "edges": edges, "mark": mark}
+    typed |= {"seen": seen_as, "texts": texts_as}  # frames do not compare
     typed |= {**reading, "format": "spans"}
     usual = {**defaults(Reading), **defaults(Estimating)}
     asked = {name: value for name, value in {**typed, **chosen}.items() if value != usual.get(name)}
-    named = Source(None if saw is True else source, asked)
+    named = Source(None if True in (seen_as, texts_as) else source, asked)
     counted = _counted(source)
     if counted is not None:
         late = [opt[name] for name in asked if name in typed and name != "format"]
         if late:
             raise UsageError(f"{', '.join(late)} has no effect on a tally; give it when counting the marks")
         return SpanAgreement(find_marks(counted, counted.seen or "given", **chosen), counted, chosen)
-    rows = read_marks(source, seen, edges, mark or (), start=start, end=end, length=length, **reading)
+    places = {"start": start, "end": end, "length": length, "quote": quote}
+    rows = read_marks(source, seen, edges, mark or (), texts, **places, **reading)
     marks = CodedMarks.of(rows)
     findings = find_marks(marks, rows.how, **chosen)
     data = replace(findings.data, left_out=rows.left_out)
@@ -140,12 +146,13 @@ def tally_spans(source: Any, seen: Any = None, **options: Any) -> MarkTally:
 
 def spans_tally_and_warnings(source: Any, seen: Any = None, **options: Any) -> tuple[MarkTally, tuple[Warning, ...]]:
     """The tally, and what was noticed while reading, which a tally does not keep."""
-    places = {name: options.pop(name, None) for name in ("start", "end", "length", "edges", "mark")}
+    places = {name: options.pop(name, None) for name in declared(Spans) if name != "seen"}
     reading = _for_marks(options)
     for name in ("cluster", "by"):
         if reading.get(name) is not None:
             raise UsageError(f"{opt[name]}: a tally of marks keeps no clusters or groups; measure the marks themselves")
-    rows = read_marks(source, seen, places.pop("edges"), places.pop("mark") or (), **places, **reading)
+    mark = places.pop("mark") or ()
+    rows = read_marks(source, seen, mark=mark, **places, **reading)
     return tally_marks(rows), rows.warnings
 
 
@@ -296,8 +303,6 @@ class SpanAgreement:
 
     def page(self) -> str:
         """The page as text."""
-        if self.marks.keys:
-            raise UsageError(f"{opt.report} shows passages, and these marks are none; see items() and to_json()")
         from spagree.present.report.layers import MOST_TEXTS, spans_page
 
         tables = {"classes": self._classes, "annotators": self.annotators()}

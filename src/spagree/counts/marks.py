@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from spagree.counts.mark_tally import LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SA
 from spagree.errors import DataError, count
 from spagree.read.annotations import MarkRows, Seen, nw
 from spagree.read.table import shown, wrong_cell
+from spagree.read.tools.marks import located
+from spagree.read.tools.tool import CHARACTERS, UTF16, Mark, Marks
 
 FEWEST_WITH_LENGTH = 1_000  # marks for each that ends where it starts: with more of these, ends may be inclusive
 PAIRS_AT_ONCE = 5_000_000
@@ -85,8 +88,17 @@ class CodedMarks:
         who = ["item", "annotator"]
         rows = _named(to_polars(marked.rows), marked.name)
         seen = rows.select(who) if marked.seen is None else _named(to_polars(marked.seen), "seen")
+        if marked.texts is not None:
+            texts = _named(to_polars(marked.texts), "texts").select("item", "text").unique()
+            seen = seen.join(texts, on="item", how="left")
+            if seen["text"].is_null().all():
+                raise DataError(
+                    f"{marked.name}: none of its items has a text; are they called the same in both tables?"
+                )
         if "text" in seen.columns:
             seen = _with_lengths(seen, marked.name)
+        if "quote" in rows.columns or marked.is_loose:
+            rows = _fitted(rows, seen, marked)
         key = rows["mark"].drop_nulls().unique().sort() if "mark" in rows.columns else None
         rows = _checked(rows, seen, marked.name) if key is None else _keyed(rows, key)
         visits = polars.concat([rows.select(who), seen.select(who)]).unique().sort(who)
@@ -318,7 +330,7 @@ def tally_marks(marked: MarkRows) -> MarkTally:
     item = nw.col("item").cast(nw.String)
     sizes = to_polars(marked.rows.group_by(item.alias("item")).agg(nw.len().alias("rows"))).sort("item")
     block = (sizes["rows"].cum_sum() - 1) // ROWS_AT_ONCE
-    frames = [frame for frame in (marked.rows, marked.seen) if frame is not None]
+    frames = [frame for frame in (marked.rows, marked.seen, marked.texts) if frame is not None]
     kinds = [frame.collect_schema()["item"] for frame in frames]
     are_plain = all(kind == nw.String or kind.is_integer() for kind in kinds)  # 7 and 7.0 are one item, in one block
     starts = sizes["item"].filter(block.diff() > 0).to_list() if are_plain else []
@@ -327,8 +339,8 @@ def tally_marks(marked: MarkRows) -> MarkTally:
         above = nw.lit(value=True) if low is None else item >= low
         below = nw.lit(value=True) if high is None else item < high
         chosen = above & below | item.is_null() if low is None else above & below
-        seen = None if marked.seen is None else marked.seen.filter(chosen)
-        part = replace(marked, rows=marked.rows.filter(chosen), seen=seen) if starts else marked
+        seen, texts = (None if each is None else each.filter(chosen) for each in (marked.seen, marked.texts))
+        part = replace(marked, rows=marked.rows.filter(chosen), seen=seen, texts=texts) if starts else marked
         whole += CodedMarks.of(part).tally(marked.how)
     return whole
 
@@ -422,7 +434,7 @@ def _named(frame: polars.DataFrame, source: str) -> polars.DataFrame:
     """Names as texts; a mark without a label has the label ""."""
     texts = [name for name in ("item", "annotator", "label", "cluster", "by", "mark") if name in frame.columns]
     frame = frame.with_columns(spelled(frame[name]).alias(name) for name in texts)
-    for name in ("item", "annotator"):
+    for name in (name for name in ("item", "annotator") if name in frame.columns):
         lacking = frame.filter(polars.col(name).is_null())
         if lacking.height:
             raise DataError(wrong_cell(source, name, None, lacking["row"].to_list() if "row" in lacking else []))
@@ -446,6 +458,34 @@ def _with_lengths(seen: polars.DataFrame, source: str) -> polars.DataFrame:
     if "length" in seen.columns:
         return seen
     return seen.with_columns(length=polars.col("text").str.len_chars().cast(polars.Float64))
+
+
+def _fitted(rows: polars.DataFrame, seen: polars.DataFrame, marked: MarkRows) -> polars.DataFrame:
+    """The marks in characters: what each quotes must stand in the text, and loose ends are cut."""
+    texts = dict(seen.select("item", "text").drop_nulls().iter_rows())
+    start, end = (polars.col(name).cast(polars.Float64, strict=False) for name in ("start", "end"))
+    is_span = (start < end).fill_null(value=False)  # others are refused, or counted, with those that have no quotes
+    others, rows = rows.filter(~is_span), rows.filter(is_span).sort("item", "annotator")
+    columns = rows.rows(named=True)
+    places: list[tuple[float, float, str]] = []
+    for (item, _), made in groupby(columns, key=itemgetter("item", "annotator")):
+        marks = [
+            Mark(
+                each["label"],
+                each["start"],
+                each["end"],
+                each.get("quote"),
+                f"{marked.name}: row {each['row']}" if "row" in each else marked.name,
+            )
+            for each in made
+        ]
+        text = texts.get(item)
+        units = (CHARACTERS, UTF16) if all(mark.quote is not None for mark in marks) else (CHARACTERS,)
+        given = Marks(f"{marked.name}: item {shown(item)}", marks, [] if text is None else [text], units)
+        places += located(given, is_loose=marked.is_loose)[0]
+    ends = {name: [place[number] for place in places] for number, name in enumerate(("start", "end"))}
+    fitted = [polars.Series(name, ends[name], dtype=polars.Float64).cast(rows.schema[name]) for name in ends]
+    return polars.concat([rows.with_columns(fitted), others])
 
 
 def _checked(rows: polars.DataFrame, seen: polars.DataFrame, source: str) -> polars.DataFrame:

@@ -229,6 +229,10 @@ def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> li
                 "between two characters",
             )
         )
+    texts = () if isinstance(marks, MarkTally) else marks.texts
+    if lacking := sum(text is None for text in texts):
+        without = f"{count(lacking, 'item has', 'items have')} no text, of {len(texts):,}"
+        found.append(Warning("no_text", f"{without}: agreement beyond chance takes all of them"))
     if seen == "unknown":
         found.append(
             Warning(
@@ -749,12 +753,16 @@ def mark_items(marks: CodedMarks, any_label: bool = False) -> polars.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """An item with its text, if that is known, and who marked what there: start, end and label of each mark."""
+    """An item with its text, if that is known, and who marked what there: start, end and label of each mark.
+
+    Marks that are no places have ``keys``, and the number of theirs as start.
+    """
 
     item: str
     agreement: float
     text: str | None
     marks: Mapping[str, Sequence[tuple[float, float, str]]]
+    keys: Sequence[str] = ()
 
 
 def disputed_texts(marks: CodedMarks, most: int) -> list[MarkedText]:
@@ -772,7 +780,8 @@ def disputed_texts(marks: CodedMarks, most: int) -> list[MarkedText]:
             labels = [marks.labels[label] for label in marks.label[used].tolist()]
             places = zip(marks.start[used].tolist(), marks.end[used].tolist(), labels, strict=True)
             made[marks.annotators[marks.annotator[visit]]] = sorted({*places})
-        found.append(MarkedText(name, agreement, marks.texts[of_item[name]] if marks.texts else None, made))
+        text = marks.texts[of_item[name]] if marks.texts else None
+        found.append(MarkedText(name, agreement, text, made, marks.keys))
     return found
 
 

@@ -138,7 +138,10 @@ def spans_steps(findings: MarkFindings, source: Source | None = None) -> tuple[N
             steps.append(NextStep(name, words, "", met, typed, link))
     more = precision(findings.exact, findings.data.annotators, findings.data.pairable_items)
     unplanned = [replace(step, figures={**step.figures, "stderr": 0.0}) for step in more]  # there is no plan for spans
-    return (*steps, *next_steps(unplanned, source))[:MOST]
+    last = [
+        replace(each, command=each.command.replace("agreement.", "marks.")) for each in next_steps(unplanned, source)
+    ]
+    return (*steps, *last)[:MOST]
 
 
 def spans_checks(findings: MarkFindings) -> tuple[Checked, ...]:

@@ -32,7 +32,7 @@ __all__ = ["nw"]  # of what is imported here, this alone is for other modules
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 
-START, END, LENGTH, KEY = "start", "end", "length", "mark"
+START, END, LENGTH, KEY, QUOTE = "start", "end", "length", "mark", "quote"
 LOOSE = "loose"  # edges, without blanks and punctuation
 Seen = Literal["given", "rows", "every_submission", "unknown"]
 
@@ -137,7 +137,9 @@ class MarkRows:
     the ``length`` of it, its ``cluster``, the ``time`` of the visit and its group ``by``; None if visits are known from
     ``rows`` only. ``how`` says how it is known who saw what, ``left_out`` counts the submissions of an export that the
     rules left out, ``has_classes`` says whether it has answers that are no marks. Marks that are no places have a
-    ``mark`` instead of start and end: the text of what they consist of.
+    ``mark`` instead of start and end: the text of what they consist of. ``texts`` has the ``text`` of each ``item``
+    where that is a table of its own; a column ``quote`` of the rows must then stand there, and of marks that are
+    ``loose`` blanks and punctuation at both ends do not count.
     """
 
     rows: nw.LazyFrame[Any]
@@ -148,6 +150,8 @@ class MarkRows:
     understood: Understood | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     has_classes: bool = False
+    texts: nw.LazyFrame[Any] | None = None
+    is_loose: bool = False
 
 
 def is_missing(value: object) -> bool:

@@ -33,6 +33,7 @@ from spagree.read.annotations import (
     LABEL,
     LENGTH,
     LOOSE,
+    QUOTE,
     START,
     TEXT,
     TIME,
@@ -116,13 +117,18 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
 
 
 def read_marks(
-    source: Any, seen: Any = None, edges: str | None = None, mark: str | Sequence[str] = (), **options: Any
+    source: Any,
+    seen: Any = None,
+    edges: str | None = None,
+    mark: str | Sequence[str] = (),
+    texts: Any = None,
+    **options: Any,
 ) -> MarkRows:
     """Marks from a table, a tool's export, or rows of (item, annotator, start, end[, label]).
 
-    ``seen`` is a table of who saw which item, from any of these; ``edges``: what counts at the ends of a mark.
-    ``start``, ``end`` and ``length`` name columns like the roles among the options of :func:`read`; a tool's export
-    knows its own. The columns ``mark`` together are a mark that is no place.
+    ``seen`` is a table of who saw which item, ``texts`` one of the text of each, from any of these; ``edges``: what
+    counts at the ends of a mark. ``start``, ``end``, ``length`` and ``quote`` name columns like the roles among the
+    options of :func:`read`; a tool's export knows its own. The columns ``mark`` together are a mark that is no place.
 
     >>> marked = read_marks([("q", "ann", 0, 4, "P"), ("q", "bob", None, None, None)])
     >>> marked.how, marked.rows.collect_schema().names()
@@ -130,11 +136,12 @@ def read_marks(
     """
     from spagree.read.layouts import marks
 
-    named = {role: options.pop(role, None) for role in (START, END, LENGTH)}
+    named = {role: options.pop(role, None) for role in (START, END, LENGTH, QUOTE)}
     request = Request(**{**options, "format": options.get("format", "auto").replace("spans", "auto")})
     request.refuse_unknown()
     key = [mark] if isinstance(mark, str) else list(mark)
-    for role in (role for role in (START, END, "edges") if key and (named.get(role) or (role == "edges" and edges))):
+    given = {**{role: named[role] for role in (START, END, QUOTE)}, "edges": edges}
+    for role in (role for role, value in given.items() if key and value):
         raise UsageError(f"{opt.mark}: a mark is what stands in these columns, without {opt[role]}; give one of them")
     if edges not in (None, LOOSE):
         raise unknown_name(opt.edges, edges, (LOOSE,))
@@ -150,7 +157,14 @@ def read_marks(
             return marks.rows_table(given, names)
 
         visits, origin = None if seen is None else table(seen, marks.VISIT), None
-        is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, LABEL))
+        if visits is not None and request.where:  # the same rows of both tables, where both have the column
+            common = [each for each in request.conditions() if each.column in visits.columns]
+            visits = where.with_values(visits, common, []) if common else visits
+        known = None
+        if texts is not None:
+            known = marks.texts_in(table(texts, (ITEM, TEXT)), named, request)
+            named[TEXT] = None
+        is_plain = bool(key) or texts is not None or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
         if _is_path(source) and not _is_example(source) and request.may_be_export and not is_plain:
             from spagree.read.tools.marks import read_export_marks
 
@@ -162,13 +176,19 @@ def read_marks(
                 if visits is not None:
                     found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
                 return where.marks_without(found, request.exclude_annotator)
-        if edges is not None:
-            raise UsageError(f"{opt.edges(edges)} needs the texts, which exports of tools have; leave it out")
         rules: list[str] = []
         whole = table(source, marks.MARK, origin)
         whole = replace(whole, name=source) if _is_example(source) else whole
         whole = where.with_values(whole, request.conditions(), rules) if request.where else whole
-        return where.marks_without(marks.marks_in(whole, visits, named, key, request), request.exclude_annotator)
+        found = marks.marks_in(whole, visits, named, key, request)
+        if named[QUOTE] or edges:
+            has_text = known is not None or (found.seen is not None and TEXT in found.seen.collect_schema().names())
+            if not has_text:
+                option = opt.edges(edges) if edges else opt.quote
+                raise UsageError(f"{option} needs the text of each item: name a table of them with {opt.texts}")
+        understood = found.understood and replace(found.understood, rules=tuple(rules[-1:]))
+        found = replace(found, texts=known, is_loose=edges == LOOSE, understood=understood)
+        return where.marks_without(found, request.exclude_annotator)
 
 
 def read_all_marks(path: str) -> dict[str, MarkRows]:

@@ -9,7 +9,7 @@ from typing import Any
 from spagree.errors import DataError, UsageError, nearest
 from spagree.messages import opt
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, Annotations, MarkRows, nw, text_of
+from spagree.read.annotations import ANNOTATOR, ITEM, Annotations, MarkRows, nw, text_of
 from spagree.read.frames import collected, size
 from spagree.read.table import Table, cell, listed, shown
 
@@ -103,10 +103,17 @@ def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> 
 def marks_without(found: MarkRows, names: str | Sequence[str]) -> MarkRows:
     """Marks and visits without these annotators."""
     excluded = [names] if isinstance(names, str) else list(names)
+    if not excluded:
+        return found
     frames = [frame for frame in (found.rows, found.seen) if frame is not None]
     _refuse_strangers(excluded, *frames)
-    kept = [frame.filter(~nw.col(ANNOTATOR).cast(nw.String).is_in(excluded)) for frame in frames]
-    return replace(found, rows=kept[0], seen=None if found.seen is None else kept[1])
+    who = nw.col(ANNOTATOR).cast(nw.String)
+    kept = [frame.filter(~who.is_in(excluded)) for frame in frames]
+    visits = {
+        visit for frame in frames for visit in collected(frame.filter(who.is_in(excluded)).select(ITEM, ANNOTATOR))
+    }
+    left_out = {**found.left_out, "excluded": len(visits)}
+    return replace(found, rows=kept[0], seen=None if found.seen is None else kept[1], left_out=left_out)
 
 
 def _refuse_strangers(names: Sequence[str], *frames: nw.LazyFrame[Any]) -> None:

@@ -193,7 +193,7 @@ def test_blanks_and_punctuation_at_the_ends_may_not_count(tmp_path: Path) -> Non
     assert spagree.measure_spans(path).exact.value == 0
     loose = spagree.measure_spans(path, edges="loose")
     assert loose.exact.value == pytest.approx((2 / 6) / (4 / 3)) and loose.data.marks == 4
-    with pytest.raises(spagree.UsageError, match='edges="loose" needs the texts'):
+    with pytest.raises(spagree.UsageError, match='edges="loose" needs the text of each item'):
         spagree.measure_spans([("q", "a", 0, 4, "P"), ("q", "b", 0, 4, "P")], edges="loose")
     with pytest.raises(spagree.UsageError, match="tight"):
         spagree.measure_spans(path, edges="tight")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import count
 from spagree.estimate import Estimate
-from spagree.estimate.marks import FIGURES_OF_MARKS, MarkedText, MarkFindings
+from spagree.estimate.marks import FIGURES_OF_MARKS, NO_PLACES, MarkedText, MarkFindings
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
 from spagree.present.next_steps import Source
 from spagree.present.report.page import Chapter, Do, Scale, Top, ends_in_percent, render
@@ -106,9 +106,8 @@ def _first_screen(findings: MarkFindings, cards: Cards, source: Source | None) -
     steps = tuple(map(Do, spans_steps(findings, source)))
     scale = Scale(100 * exact.value, ends[ITEMS], ends[ANNOTATORS], None, None, spoken)
     shown = scale, key, levels, steps if cards.rows else ()
-    return Top(
-        said, figure(exact.value), words, *shown, spans_checks(findings), "", "", "same span, same label", " of marks"
-    )
+    same = "same mark, same label" if findings.characters.undefined == NO_PLACES else "same span, same label"
+    return Top(said, figure(exact.value), words, *shown, spans_checks(findings), "", "", same, " of marks")
 
 
 def _sections(
@@ -123,7 +122,7 @@ def _sections(
     if cards.rows:
         lead = "Under a text, one line for each annotator, in the order of the list; the line's style is the label's."
         title = f"{len(cards.rows):,} of {count(seen, 'text')} that several people saw are marked differently"
-        pieces = any(card.pieces for card in cards.rows)
+        pieces = any(piece.lines for card in cards.rows for piece in card.pieces)
         yield Section("items", "Texts", title, lead if pieces else "", [cards])
     labels, shown = findings.data.labels, {each.key for each in cards.classes}
     classes = {label: str(place) for label, place in ranks(labels).items() if str(place) in shown}
@@ -153,7 +152,8 @@ def _sections(
 
 
 def _named(figures: Mapping[str, Estimate]) -> list[dict[str, Any]]:
-    rows = figures.items()
+    known = {name: each for name, each in figures.items() if each.undefined != NO_PLACES}
+    rows = known.items()
     return [{"name": FIGURES[name], "value": each.value, "low": each.low, "high": each.high} for name, each in rows]
 
 
@@ -181,6 +181,7 @@ def text_cards(disputed: Sequence[MarkedText], labels: Mapping[str, int]) -> Car
     rows, shown = [], set()
     for each in disputed:
         own = {label for made in each.marks.values() for _, _, label in made}
+        drawn = [] if each.keys else [*each.marks.values()]
         shown |= own
         rows.append(
             Card(
@@ -190,17 +191,18 @@ def text_cards(disputed: Sequence[MarkedText], labels: Mapping[str, int]) -> Car
                 (),
                 tuple(str(place) for place in sorted(places[label] for label in own)),
                 tuple(people[name] for name in each.marks),
-                pieces=() if each.text is None else tuple(pieces(each.text, [*each.marks.values()], places)),
+                pieces=() if each.text is None else tuple(pieces(each.text, drawn, places)),
                 layers=tuple(_layers(each, places)),
                 unlisted=max(0, len(each.marks) - MOST_LISTED),
             )
         )
     notes = [f"The {len(rows)} texts that lose most."] if len(rows) == MOST_TEXTS else []
-    if disputed and all(each.text is None for each in disputed):
+    if disputed and all(each.text is None and not each.keys for each in disputed):
         notes.append(
-            "The texts are not known: name their column with --text (text= in Python) to see the marks in them."
+            "The texts are not known: name their column with --text (text= in Python), or their file with --texts, "
+            "to see the marks in them."
         )
-    if any(len(each.marks) > MOST_LINES for each in disputed):
+    if any(len(each.marks) > MOST_LINES and not each.keys for each in disputed):
         notes.append(f"Lines stand for the first {MOST_LINES} annotators of a text.")
     return Cards(
         tuple(rows),
@@ -212,11 +214,14 @@ def text_cards(disputed: Sequence[MarkedText], labels: Mapping[str, int]) -> Car
 
 def _layers(disputed: MarkedText, places: Mapping[str, int]) -> Iterator[Layer]:
     """What each annotator marked, in words."""
-    text = disputed.text
+    text, keys = disputed.text, disputed.keys
     for name, made in [*disputed.marks.items()][:MOST_LISTED]:
         quotes = []
         for start, end, label in made:
-            words = f"{start:g}–{end:g}" if text is None else _quote(text[int(start) : int(end)])
+            if keys:
+                words = _quote(keys[int(start)])
+            else:
+                words = f"{start:g}–{end:g}" if text is None else _quote(text[int(start) : int(end)])
             quotes.append(Quoted(words, printable(label, LONGEST_LABEL), min(places[label], COLOURS - 1)))
         yield Layer(printable(name, LONGEST_LABEL) or "''", tuple(quotes))
 

@@ -22,6 +22,7 @@ from spagree.read.annotations import (
     KEY,
     LABEL,
     LENGTH,
+    QUOTE,
     ROW,
     START,
     TEXT,
@@ -51,7 +52,7 @@ def marks_in(
     The columns of ``key`` together are a mark, instead of a start and an end.
     """
     of_marks = named if seen is None else {**named, **dict.fromkeys(OF_VISITS)}
-    rows, understood = _columns(table, KEYED if key else MARK, of_marks, (LABEL, *OF_VISITS), request, key)
+    rows, understood = _columns(table, KEYED if key else MARK, of_marks, (LABEL, QUOTE, *OF_VISITS), request, key)
     if seen is not None:
         return MarkRows(rows, visits_in(seen, named, request), "given", table.name, understood=understood)
     nothing = rows.filter(*(nw.col(role).is_null() for role in ((KEY,) if key else (START, END)))).head(1)
@@ -68,13 +69,19 @@ def visits_in(table: Table, named: Mapping[str, str | None], request: Request) -
     return _columns(table, (ITEM, ANNOTATOR), own, about, request)[0]
 
 
+def texts_in(table: Table, named: Mapping[str, str | None], request: Request) -> nw.LazyFrame[Any]:
+    """The text of each item."""
+    own = {role: name for role, name in named.items() if role == TEXT or name in table.columns}
+    return _columns(table, (ITEM, TEXT), own, (), request)[0]
+
+
 def rows_table(source: Iterable[Any], names: Sequence[str]) -> Table:
     """Rows of Python values, the last of which may be left out."""
     rows = [tuple(row) for row in source]
     width = max(map(len, rows), default=len(names))
     if width > len(names) or any(len(row) != width for row in rows):
         raise UsageError(f"each row is ({', '.join(names)}), the last of which may be left out")
-    texts = (ITEM, ANNOTATOR, LABEL)
+    texts = (ITEM, ANNOTATOR, LABEL, TEXT)
     columns = {
         name: [None if row[place] is None else str(row[place]) if name in texts else row[place] for row in rows]
         for place, name in enumerate(names[:width])
@@ -94,7 +101,7 @@ def _columns(
     """The columns of these roles, under their names, and which they are; guessed where they are not named."""
     guessed = [role for role in (ITEM, ANNOTATOR, LABEL) if role in roles]
     places: dict[str, int] = {}
-    for role in (START, END, LENGTH, *OF_VISITS):
+    for role in (START, END, LENGTH, QUOTE, *OF_VISITS):
         name = options.get(role)
         if name is not None and role in (*roles, *optional):
             places[role] = find(table.columns, name, opt[role])
@@ -102,8 +109,9 @@ def _columns(
     if START in roles and not {START, END} & set(places):
         pair = next((pair for pair in ranked("spans") if all(name in plain for name in pair)), ())
         places |= {role: plain[name] for role, name in zip((START, END), pair, strict=False)}
-    if LENGTH in optional and LENGTH not in places and LENGTH in plain:
-        places[LENGTH] = plain[LENGTH]
+    for role in (LENGTH, TEXT):  # the names of the roles, where the table is there to tell them
+        if role in (optional if role == LENGTH else roles) and role not in places and role in plain:
+            places[role] = plain[role]
     named = {role: options.get(role) for role in guessed}
     of_key = [find(table.columns, name, opt.mark) for name in key]
     places |= resolve(table.columns, named, guessed, frozenset((*places.values(), *of_key))).positions
