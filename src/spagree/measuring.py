@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -96,23 +96,19 @@ def measure(source: Any, **options: Unpack[Options]) -> Agreement:
         bootstrap: Intervals from this many resamples of the items instead of Wilson's.
         seed: Seed of the bootstrap.
     """
-    return _measured(source, options)
+    return measured(source, options)
 
 
-def measure_in_full(source: Any, **options: Any) -> Agreement:
-    """:func:`measure` for a report or a table that needs every annotation: a large file is then read only once."""
-    return _measured(source, options, in_full=True)
-
-
-def _measured(source: Any, options: Mapping[str, Any], *, in_full: bool = False) -> Agreement:
-    reading, how = _chosen("measure", options)
-    made = ready(source)
-    if made is not None:
-        refuse_late(reading)
-        return _agreement(made, how, source)
-    annotations = read(source, **split(options)[0])
-    counted = _counted(annotations, reading, how, in_full=in_full)
-    return _agreement(counted, how, source, reading, annotations.understood)
+def measured(source: Any, options: Mapping[str, Any], *, in_full: bool = False) -> Agreement:
+    """:func:`measure`; ``in_full`` for a report or a table that needs every annotation, to read a large file once."""
+    asked = _asked("measure", options)
+    counted, understood = ready(source), None
+    if counted is not None:
+        refuse_late(asked.reading)
+    else:
+        annotations = read(source, **split(options)[0])
+        counted, understood = _counted(annotations, asked, in_full=in_full), annotations.understood
+    return _agreement(counted, asked, source, understood)
 
 
 def measure_all(source: Any, **options: Unpack[Options]) -> dict[str, Agreement]:
@@ -136,64 +132,61 @@ def measure_all(source: Any, **options: Unpack[Options]) -> dict[str, Agreement]
 
 def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement | SpagreeError]]:
     """Each question with its agreement or the reason it has none; one failure does not stop the others."""
-    reading, how = _chosen("measure_all", options)
+    asked = _asked("measure_all", options)
     if ready(source) is not None:
         raise UsageError(f"a tally holds one question; measure it without {opt.all_questions}")
     for question, answers in read_all(source, **split(options)[0]).items():
         try:
-            counted = _counted(answers, reading, how)
             is_column = answers.understood.columns.get(LABEL) == question and answers.understood.format in FORMATS
+            reading = asked.reading
             alone = replace(reading, label=question) if is_column else replace(reading, question=question)
-            yield question, _agreement(counted, how, source, alone, answers.understood)
+            counted = _counted(answers, asked)
+            yield question, _agreement(counted, replace(asked, reading=alone), source, answers.understood)
         except SpagreeError as error:
             yield question, error
 
 
-def _chosen(function: str, options: Mapping[str, Any]) -> tuple[Reading, Estimating]:
-    """The options as records, checked before anything is read; a misspelt name is refused with the nearest."""
+@dataclass(frozen=True)
+class _Asked:
+    """The options of a measurement, checked before anything is read."""
+
+    reading: Reading
+    how: Estimating
+    policies: Policies
+    metric: Metric
+    bootstrap: Bootstrap | None
+
+
+def _asked(function: str, options: Mapping[str, Any]) -> _Asked:
     _refuse_unknown(function, options, [*declared(Reading), *declared(Estimating)])
     of_reading, of_estimating = split(options)
     reading, how = Reading(**of_reading), Estimating(**of_estimating)
-    policies(reading)
+    treated = policies(reading, how.metric)
     check_interval_for(how.interval_for)
     if how.interval_for == ANNOTATORS and how.bootstrap is not None:
         raise UsageError(f"{opt.bootstrap} resamples items only; leave it out with {opt.interval_for('annotators')}")
     check_scheme(how.weights)
     check_level(how.level)
-    _bootstrap(how)
-    _metric(how)
-    return reading, how
+    bootstrap = None if how.bootstrap is None else Bootstrap(how.bootstrap, how.seed)
+    return _Asked(reading, how, treated, Metric(how.metric, tuple(how.order)), bootstrap)
 
 
 def _refuse_unknown(function: str, options: Mapping[str, Any], known: list[str]) -> None:
     for name in options:
         if name not in known:
-            raise UnknownNameError(str(unknown_name(f"option of {function}()", name, known)))
+            raise UnknownNameError(unknown_name(f"option of {function}()", name, known).message)
 
 
-def _metric(how: Estimating) -> Metric:
-    return Metric(how.metric, tuple(how.order))
-
-
-def _bootstrap(how: Estimating) -> Bootstrap | None:
-    return None if how.bootstrap is None else Bootstrap(how.bootstrap, how.seed)
-
-
-def _counted(annotations: Annotations, reading: Reading, how: Estimating, *, in_full: bool = False) -> Counted:
-    treated = replace(policies(reading), of_sets=how.metric in SET_METRICS)
-    in_full = in_full or how.interval_for == ANNOTATORS
-    above = inf if how.interval_for == ITEMS else MOST_TO_FETCH
-    return count(annotations, treated, in_full=in_full, people_above=above)
+def _counted(annotations: Annotations, asked: _Asked, *, in_full: bool = False) -> Counted:
+    whom = asked.how.interval_for
+    above = inf if whom == ITEMS else MOST_TO_FETCH
+    return count(annotations, asked.policies, in_full=in_full or whom == ANNOTATORS, people_above=above)
 
 
 def _agreement(
-    counted: Counted | Tally | ItemCounts,
-    how: Estimating,
-    source: Any,
-    reading: Reading | None = None,
-    understood: Understood | None = None,
+    counted: Counted | Tally | ItemCounts, asked: _Asked, source: Any, understood: Understood | None
 ) -> Agreement:
-    metric = _metric(how)
+    how, metric = asked.how, asked.metric
     held: Held | None = None
     if isinstance(counted, Counted):
         tally, held = counted.tally, counted.held
@@ -203,10 +196,9 @@ def _agreement(
         held = None if isinstance(counted, Tally) else Held(counted.counts(), are_counts=True)
         noticed = warn_variants(tally.labels) + warn_ids(tally, tuple)
     evidence = Evidence(tally, held, how.weights, how.level, metric, how.interval_for, source)
-    findings = evidence.find(_bootstrap(how))
+    findings = evidence.find(asked.bootstrap)
     findings = replace(findings, warnings=findings.warnings + evidence.warnings() + noticed)
-    given = non_default(how) if reading is None else non_default(reading, how)
-    return Agreement(findings, evidence, understood, given, noticed)
+    return Agreement(findings, evidence, understood, non_default(asked.reading, how), noticed)
 
 
 # Counts, for merging parts or keeping them ----------------------------------------------------
@@ -296,6 +288,7 @@ def refuse_late(reading: Reading) -> None:
         raise UsageError(f"{', '.join(names)} has no effect on a tally; give it when counting the annotations")
 
 
-def policies(reading: Reading) -> Policies:
-    """How to treat annotations that could be counted in more than one way."""
-    return Policies(reading.duplicates, reading.first, reading.normalize, reading.separator)
+def policies(reading: Reading, metric: object = None) -> Policies:
+    """How to treat annotations that could be counted in more than one way; a metric of sets splits labels."""
+    is_of_sets = metric in SET_METRICS
+    return Policies(reading.duplicates, reading.first, reading.normalize, reading.separator, of_sets=is_of_sets)

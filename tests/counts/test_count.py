@@ -31,7 +31,7 @@ from spagree.counts.items import item_agreement, item_sums
 from spagree.counts.live import LiveTally, pattern
 from spagree.counts.tally import Cell, Tally, text
 from spagree.errors import DataError, FileError
-from spagree.measuring import measure_in_full
+from spagree.measuring import measured
 from spagree.messages import Warning
 from spagree.read import read
 from spagree.read.annotations import Annotations, Understood
@@ -414,7 +414,7 @@ def test_a_file_read_once_gives_the_same_figures_and_page(tmp_path: Path, kind: 
     path = tmp_path / "labels.parquet"
     lost = pl.DataFrame({"item": ["q1", None], "annotator": ["x", "y"], "label": [None, 3], "time": [1, 2]})
     pl.concat([crowd(kind), lost.with_columns(pl.col("label").cast(kind))]).write_parquet(path)
-    once, twice = measure_in_full(path), on_engine(path)
+    once, twice = measured(path, {}, in_full=True), on_engine(path)
     assert has_names(codes_of(once))
     assert once.evidence.tally == twice.evidence.tally
     assert dict(once.evidence.tally.left_out) == {"missing_label": 1, "missing_item": 1}
@@ -474,7 +474,7 @@ def test_own_labels_are_found_in_codes(rows: list[tuple[str, str, str]]) -> None
 
 
 def counted_in_full(path: Path, **options: Any) -> Codes | None:
-    return codes_of(measure_in_full(path, **options))
+    return codes_of(measured(path, options, in_full=True))
 
 
 @pytest.mark.usefixtures("small")
@@ -489,7 +489,7 @@ def test_what_changes_the_annotations_is_counted_by_the_engine(tmp_path: Path, o
     assert counted_in_full(path) is not None
     assert counted_in_full(path, **options) is None
     assert codes_of(spagree.measure(path, **options)) is None
-    assert measure_in_full(path, **options).to_json() == spagree.measure(path, **options).to_json()
+    assert measured(path, options, in_full=True).to_json() == spagree.measure(path, **options).to_json()
 
 
 @pytest.mark.usefixtures("small")
@@ -499,10 +499,10 @@ def test_repeats_are_counted_by_the_engine(tmp_path: Path) -> None:
     known = plain.filter(pl.col("annotator").is_not_null())
     pl.concat([plain, known.head(1)]).write_parquet(path)
     assert counted_in_full(path) is None
-    assert measure_in_full(path).to_json() == spagree.measure(path).to_json()
+    assert measured(path, {}, in_full=True).to_json() == spagree.measure(path).to_json()
     pl.concat([plain, known.head(1).with_columns(label=pl.lit("99"))]).write_parquet(path)
     with pytest.raises(spagree.DuplicateError, match="once an annotator gave one item different labels"):
-        measure_in_full(path)
+        measured(path, {}, in_full=True)
 
 
 @pytest.mark.usefixtures("small")

@@ -157,9 +157,10 @@ def to_python(options: dict[str, Any]) -> dict[str, Any]:
 
 def measured(options: dict[str, Any], *, in_full: bool = False) -> Agreement:
     """The agreement; ``in_full`` if a table needs every annotation. Warnings are printed at once."""
-    from spagree.measuring import measure, measure_in_full
+    from spagree import measuring
 
-    agreement = (measure_in_full if in_full else measure)(**to_python(options))
+    arguments = to_python(options)
+    agreement = measuring.measured(arguments.pop("source"), arguments, in_full=in_full)
     agreement = replace(agreement, told=for_command_line)
     warn(agreement.noticed)
     return agreement

@@ -27,7 +27,7 @@ from spagree.cli.flags import (
 from spagree.errors import SpagreeError, UsageError, unknown_name
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.watch import check_target
-from spagree.measuring import measure, measure_each, measure_in_full
+from spagree.measuring import measure_each, measured
 from spagree.messages import for_command_line
 from spagree.options import TOOLS, Estimating, Spans
 from spagree.present.document import earlier_figures, returned_rows
@@ -99,8 +99,11 @@ def score(
 
     with working("counting annotations"):
         arguments = to_python(options)
-        one = measure_in_full if report or export else measure
-        outcomes = dict(measure_each(**arguments)) if all_questions else {"": one(**arguments)}
+        source, in_full = arguments.pop("source"), bool(report or export)
+        if all_questions:
+            outcomes = dict(measure_each(source, **arguments))
+        else:
+            outcomes = {"": measured(source, arguments, in_full=in_full)}
     outcomes = {
         question: each if isinstance(each, SpagreeError) else replace(each, told=for_command_line)
         for question, each in outcomes.items()

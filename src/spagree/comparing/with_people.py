@@ -29,7 +29,7 @@ from spagree.counts.policies import Clean, respelled
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
 from spagree.estimate.marks import model_among_marks
 from spagree.estimate.models import ModelFindings, among_people
-from spagree.estimate.similarity import NOMINAL, SET_METRICS
+from spagree.estimate.similarity import NOMINAL
 from spagree.estimate.uncertainty import AUTO
 from spagree.estimate.warnings import is_named_like_a_model
 from spagree.measuring import measure, policies
@@ -247,7 +247,7 @@ def _ways(reading: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _respelled(rows: polars.DataFrame, people: polars.DataFrame, options: Mapping[str, Any]) -> polars.DataFrame:
     """Labels and names as the policies spell those of the people."""
     reading, estimating = split(options)
-    how = replace(policies(Reading(**reading)), of_sets=estimating.get("metric") in SET_METRICS)
+    how = policies(Reading(**reading), estimating.get("metric"))
     human_options = {option for label in people[LABEL].unique() for option in (label, *options_of(label, BAR))}
     labels = dict(rows[LABEL].value_counts().iter_rows())
     clean, _ = respelled(Clean(nw.from_native(rows.lazy()), {}), labels, how, human_options)
