@@ -339,10 +339,10 @@ def test_a_signal_that_duckdb_turns_into_an_error_is_an_interrupt(
 ) -> None:
     """Exit code 1 would say that the gate was not met."""
 
-    def interrupted(**_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise RuntimeError("Query interrupted") from signalled
 
-    monkeypatch.setattr("spagree.cli.score.measure", interrupted)
+    monkeypatch.setattr("spagree.cli.score.measured", interrupted)
     assert run("score", good) == (code, "", "")
 
 
@@ -351,12 +351,12 @@ def test_an_interrupt_that_a_library_swallows_still_ends_with_130(
 ) -> None:
     measure = spagree.measure
 
-    def swallowing(**_: object) -> spagree.Agreement:
+    def swallowing(*_: object, **__: object) -> spagree.Agreement:
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         return measure(good)
 
-    monkeypatch.setattr("spagree.cli.score.measure", swallowing)
+    monkeypatch.setattr("spagree.cli.score.measured", swallowing)
     monkeypatch.setattr("spagree.cli.app._stopped_by", [])
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a new process, whatever ran here before
     assert run("score", good)[0] == 130
