@@ -100,7 +100,7 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
         key, warnings = key_for(request.pseudonymise)
         stems: set[str] = set()
         if request.format == PER_ANNOTATOR:
-            given = [os.fsdecode(path) for path in _paths(source) if not hasattr(type(path), "read")]
+            given = [os.fsdecode(path) for path in _paths(source) or () if not hasattr(type(path), "read")]
             files = [Path(found) for path in given for found in (path, *glob(path))]  # noqa: PTH207 (absolute patterns)
             stems = {each.stem for file in files for each in (file.rglob("*") if file.is_dir() else [file])}
         hidden = names_hidden(stems)
@@ -150,7 +150,7 @@ def read_marks(
         scratch = Path(folder)
 
         def table(given: Any, names: Sequence[str], origin: Source | None = None) -> Table:
-            if frames.is_frame(given) or _is_path(given):
+            if frames.is_frame(given) or _paths(given):
                 return _table(given, origin, request, scratch)
             if not isinstance(given, Iterable) or isinstance(given, Mapping):
                 raise UsageError(f"cannot read marks from {type(given).__name__}; give a path, a data frame, or rows")
@@ -165,10 +165,11 @@ def read_marks(
             known = marks.texts_in(table(texts, (ITEM, TEXT)), named, request)
             named[TEXT] = None
         is_plain = bool(key) or texts is not None or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
-        if _is_path(source) and not _is_example(source) and request.may_be_export and not is_plain:
+        located, example = _paths(source), _example(source)
+        if located and not example and request.may_be_export and not is_plain:
             from spagree.read.tools.marks import read_export_marks
 
-            origin = look(_paths(source), request.encoding, scratch)
+            origin = look(located, request.encoding, scratch)
             tool = find(origin, request.format)
             if tool is not None:
                 how = request.reader_options(scratch), request.rules(), request.duplicates
@@ -178,7 +179,7 @@ def read_marks(
                 return where.marks_without(found, request.exclude_annotator)
         rules: list[str] = []
         whole = table(source, marks.MARK, origin)
-        whole = replace(whole, name=source) if _is_example(source) else whole
+        whole = replace(whole, name=source) if example else whole
         whole = where.with_values(whole, request.conditions(), rules) if request.where else whole
         found = marks.marks_in(whole, visits, named, key, request)
         if named[QUOTE] or edges:
@@ -194,8 +195,6 @@ def read_marks(
 def read_all_marks(path: str) -> dict[str, MarkRows]:
     """The marks of every question in the export of a tool, the latest submission of each visit; none elsewhere."""
     from spagree.read.tools.marks import read_export_marks
-    from spagree.read.tools.registry import find
-    from spagree.read.tools.source import look
 
     request = Request()
     with _explained_faults(path), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
@@ -230,9 +229,9 @@ def _explained_faults(source: Any) -> Iterator[None]:
 
 def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
     """The annotations by question: of a tool's export, or of a plain table."""
-    origin = None
-    if _is_path(source) and not _is_example(source) and request.may_be_export:
-        origin = look(_paths(source), request.encoding, scratch)
+    given, example, origin = _paths(source), _example(source), None
+    if given and not example and request.may_be_export:
+        origin = look(given, request.encoding, scratch)
         tool = find(origin, request.format)
         if tool is not None and not request.is_plain(tool.name):
             from spagree.read.tools.export import read_export
@@ -241,11 +240,11 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
             return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
     request.refuse_for_tables(origin.name if origin else "this")
     table = layouts.without_second_header(_table(source, origin, request, scratch))
-    table = replace(table, name=source) if _is_example(source) else table
+    table = replace(table, name=source) if example else table
     rules: list[str] = []
     if request.where:
         table = where.with_values(table, request.conditions(), rules)
-    layout = _example(source)[1].replace("spans", "long") if _is_example(source) else "long"  # examples know theirs
+    layout = example[1].replace("spans", "long") if example else "long"  # examples know theirs
     wanted = layout if request.format == "auto" else request.format
     is_open = request.format == "auto" and wanted == "long"
     read_as = (layouts.recognised(table, request) if is_open else None) or Recognised(wanted, request)
@@ -292,14 +291,14 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
         from spagree.read.databases import queries
 
         return queries.query_table(source, request.query, scratch)
-    if _is_path(source):
+    if given := _paths(source):
         if request.engine == SPARK:
             from spagree.read.spark import spark_table
 
-            return spark_table(_paths(source), request.spark_master)
+            return spark_table(given, request.spark_master)
         files = origin.tables if origin is not None else ()
         opened = origin.opened if origin is not None else None
-        return file_table(files or paths.gather(_paths(source), scratch), request, scratch, opened)
+        return file_table(files or paths.gather(given, scratch), request, scratch, opened)
     if request.engine is not None:
         raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
     from spagree.read import triples
@@ -318,28 +317,22 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
     return triples.triples_table(source)
 
 
-def _is_path(source: Any) -> bool:
-    """A path, a stream, or a list of them; a list of anything else holds triples."""
-    if isinstance(source, (list, tuple)):
-        return bool(source) and all(_is_path(part) and not isinstance(part, (list, tuple)) for part in source)
-    # Looked up on the type: frames of a Spark Connect server treat any attribute as a column.
-    return isinstance(source, (str, bytes, os.PathLike)) or hasattr(type(source), "read")
-
-
-def _paths(source: Any) -> list[Any]:
-    """The paths, with names of examples replaced by their files."""
+def _paths(source: Any) -> list[Any] | None:
+    """The paths and streams, with the files of examples; None if it holds annotations, as a list of triples does."""
     parts = list(source) if isinstance(source, (list, tuple)) else [source]
-    return [_example(part)[0] if _is_example(part) else part for part in parts]
+    # Looked up on the type: frames of a Spark Connect server treat any attribute as a column.
+    if not parts or not all(isinstance(p, (str, bytes, os.PathLike)) or hasattr(type(p), "read") for p in parts):
+        return None
+    return [part if (example := _example(part)) is None else example[0] for part in parts]
 
 
-def _is_example(source: Any) -> bool:
-    return isinstance(source, str) and source.startswith("example:")
-
-
-def _example(name: str) -> tuple[Path, str]:
+def _example(source: Any) -> tuple[Path, str] | None:
+    """The file and the layout of an example; None for any other source."""
+    if not isinstance(source, str) or not source.startswith("example:"):
+        return None
     from spagree.read import examples
 
-    return examples.locate(name.removeprefix("example:"))
+    return examples.locate(source.removeprefix("example:"))
 
 
 def file_table(gathered: Sequence[File], request: Request, scratch: Path, first: TextFile | None = None) -> Table:

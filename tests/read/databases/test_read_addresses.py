@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -102,11 +104,20 @@ def test_other_databases_get_a_clear_answer(address: str, query: str | None) -> 
         assert "PostgreSQL (postgresql://…) and SQLite" in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["postgresql://me:hidden1@db/x", "sqlite:///x.db"])
-def test_a_database_read_as_a_table_needs_a_query(address: str) -> None:
-    with pytest.raises(spagree.UsageError, match='query="SELECT') as caught:
-        spagree.measure(address, format="long")
-    assert "hidden1" not in str(caught.value)
+def test_a_database_read_as_a_table_needs_a_query(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        connection.execute("CREATE TABLE labels (item)")
+    for address in ("postgresql://me:hidden1@db/x", f"sqlite:///{tmp_path}/x.db"):
+        with pytest.raises(spagree.UsageError, match='query="SELECT') as caught:
+            spagree.measure(address, format="long")
+        assert "hidden1" not in str(caught.value)
+    with pytest.raises(spagree.FileError, match="no such file"):
+        spagree.measure(f"sqlite:///{tmp_path}/elsewhere.db")
+
+
+def test_an_address_the_driver_refuses_is_not_called_a_refused_query() -> None:
+    with pytest.raises(spagree.FileError, match=r"the database cannot be read .*connect_timeout.*; check"):
+        spagree.measure("postgresql://db/x?connect_timeout=soon", query="SELECT 1")
 
 
 SECRET = "s3cr3t"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import sqlite3
+import tempfile
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -33,12 +34,12 @@ DELFT = (5.0, 10.0, "PLACE")
 def found(
     *paths: Path, question: str | None = None, format: str = "auto", duplicates: str = "error", **rules: Any
 ) -> Any:
-    scratch = paths[0].parent if paths[0].is_file() else paths[0]
-    source = look(list(paths), None, scratch)
-    tool = find(source, format)
-    assert tool is not None
-    reading = ReaderOptions(scratch, question=question), Rules(**rules), duplicates
-    (marked,) = read_export_marks(source, tool, *reading).values()
+    with tempfile.TemporaryDirectory() as scratch:
+        source = look(list(paths), None, Path(scratch))
+        tool = find(source, format)
+        assert tool is not None
+        reading = ReaderOptions(Path(scratch), question=question), Rules(**rules), duplicates
+        (marked,) = read_export_marks(source, tool, *reading).values()
     rows, seen = marked.rows.collect().to_native(), (marked.seen or marked.rows).collect().to_native()
     places = {(item, who): [] for item, who in seen.select("item", "annotator").rows()}
     for item, who, start, end, label in rows.rows():

@@ -53,16 +53,18 @@ def opened(address: str) -> Iterator[Connection[Any]]:
     except psycopg.Error:
         raise not_understood(address) from None
     limits: dict[str, Any] = {"connect_timeout": os.environ.get("PGCONNECT_TIMEOUT", CONNECT_SECONDS), **PATIENCE}
+    is_connected = False
     try:
         with closing(psycopg.connect(**{**limits, **parameters, "client_encoding": "UTF8"})) as connection:
             connection.read_only = True
             connection.execute(SETTINGS)
+            is_connected = True
             yield connection
     except psycopg.Error as error:
         # Not chained: a traceback would repeat the driver's own words.
         primary = getattr(getattr(error, "diag", None), "message_primary", None)
         reason = without_secrets(" ".join((primary or str(error)).split()), address)
-        if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        if is_connected and not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             raise refused(public(address), reason) from None
         raise FileError(
             f"{public(address)}: the database cannot be read ({reason}); check that the server is running, the "

@@ -152,12 +152,14 @@ def _expand(source: Any, scratch: Path, read: int) -> list[File]:
         if stream.isatty():
             raise UsageError("-: standard input is a terminal; pipe a file into the command or name a file")
         return [spool(stream, "<stdin>", scratch)]
+    text = text.removeprefix(addresses.SQLITE)
     if URL.match(text):
         name = addresses.public(text)
-        if addresses.is_server(text) or text.startswith(addresses.SQLITE):
+        if addresses.is_server(text):
             raise addresses.needed(name, ())
-        more = "" if text.startswith(("http://", "https://")) else f"; {addresses.KNOWN}"
-        raise FileError(f"{name}: spagree does not fetch URLs; download it first and give the path of the file{more}")
+        why = "spagree does not fetch URLs"
+        why = why if text.startswith(("http://", "https://")) else f"{addresses.KNOWN}, and nothing else by its address"
+        raise FileError(f"{name}: {why}; download it first and give the path of the file")
     if "\0" in text:
         raise FileError(f"{shown(text)}: not a path: it holds a NUL character; check the name")
     path = Path(text)

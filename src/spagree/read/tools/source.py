@@ -74,23 +74,19 @@ class Source:
 
 def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
     """The source behind the given paths; file-system errors are explained as for any file."""
-    single = ""  # the one path, if it is one
-    if len(sources) == 1 and not hasattr(sources[0], "read"):
-        text = os.fsdecode(sources[0])
-        single = "" if "\0" in text or text == "-" else text
+    single = os.fsdecode(sources[0]) if len(sources) == 1 and not hasattr(sources[0], "read") else ""
     if addresses.is_server(single):
         from spagree.read.databases import postgres
 
         return Source(addresses.public(single), SERVER, dict.fromkeys(postgres.tables(single), ""), path=single)
-    place = single.removeprefix(addresses.SQLITE)
-    if place and Path(place).is_dir():
+    if single not in ("", "-") and Path(place := single.removeprefix(addresses.SQLITE)).is_dir():
         return _folder(Path(place))
-    here = found([place] if place and Path(place).is_file() else sources, scratch)
-    if len(here) == 1 and not here[0].is_temporary and (special := _special(here[0], scratch)):
+    files = found(sources, scratch)
+    if len(files) == 1 and not files[0].is_temporary and (special := _special(files[0], scratch)):
         return special
-    files = tuple(of_known_kind(here if place == single else found(sources, scratch), scratch))
+    files = of_known_kind(files, scratch)
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
-    origin = Source(name, SHAPES.get(files[0].kind, ""), files=files)
+    origin = Source(name, SHAPES.get(files[0].kind, ""), files=tuple(files))
     try:
         return _peeked(origin, encoding, scratch)
     except (SpagreeError, UnicodeDecodeError):
