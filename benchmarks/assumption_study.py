@@ -11,8 +11,8 @@ from generators import DESIGNS, EVEN, Ints, Random, World, confusing, differing,
 from held import Row, made_by, table
 
 from spagree.counts.tally import Tally
-from spagree.estimate.item_groups import item_groups
 from spagree.estimate.missingness import ALARM, missingness
+from spagree.estimate.votes import item_groups
 
 ITEMS = (30, 100, 300)
 MOST = 12  # annotations that could be made of an item

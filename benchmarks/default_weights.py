@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from publish import run
 
 from spagree.counts.tally import Tally
-from spagree.estimate.item_groups import exact_mean, item_groups
+from spagree.estimate.votes import item_groups
 from spagree.estimate.weights import weigh
 
 SCHEMES = ("flat", "annotations", "annotations_m1", "edge", "inv_var_class")
@@ -72,7 +72,7 @@ def errors(items: list[Ints], size: int, design: str, rounds: int) -> dict[str, 
     for number in range(rounds):
         tally = draw(items, size, design, random)
         groups = item_groups(tally)
-        deviations[number] = [exact_mean(groups, weigh(scheme, tally).by_n) - right for scheme in SCHEMES]
+        deviations[number] = [groups.sizes.value(weigh(scheme, tally).by_n) - right for scheme in SCHEMES]
     squared = dict(zip(SCHEMES, (deviations**2).mean(axis=0).tolist(), strict=True))
     return squared | {
         f"bias {scheme}": each for scheme, each in zip(SCHEMES, deviations.mean(axis=0).tolist(), strict=True)

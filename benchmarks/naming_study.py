@@ -16,7 +16,7 @@ from held import Row, made_by, table
 
 from spagree.codes import Codes
 from spagree.estimate.annotators import OTHERS_ALIKE, PairableAnnotations, against_others, label_shares, rejected
-from spagree.estimate.label_counts import votes_in_codes
+from spagree.estimate.votes import votes_in_codes
 
 BATCH = 20  # items
 

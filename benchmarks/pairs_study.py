@@ -12,8 +12,8 @@ from generators import EVEN, FOUR, RARE, THREE, Floats, Random, rating
 from held import LABELS, Row, made_by, table
 
 from spagree.codes import Codes
-from spagree.estimate.label_counts import LabelCounts, votes_in_codes
 from spagree.estimate.pairs import pairs
+from spagree.estimate.votes import LabelCounts, votes_in_codes
 
 ITEMS = (6, 12, 30, 100)
 SHARES = {"two even": EVEN, "three": THREE, "two, one rare": RARE, "four, rare": FOUR}

@@ -17,8 +17,7 @@ from spagree.estimate import (
     Findings,
     Missingness,
 )
-from spagree.estimate.breakdown_values import BREAKDOWNS, Breakdowns
-from spagree.estimate.breakdowns import Evidence
+from spagree.estimate.breakdowns import BREAKDOWNS, Breakdowns, Evidence
 from spagree.estimate.disagreement import consensus
 from spagree.estimate.pairs import Overlap
 from spagree.estimate.watch import check_target

@@ -22,7 +22,7 @@ from command import Run
 from examples import examples
 from oracle import exactly
 from spagree.codes import Codes
-from spagree.estimate import jackknife
+from spagree.estimate import votes as of_votes
 from spagree.estimate.annotators import (
     ALPHA,
     FEW_OF_THREE,
@@ -35,8 +35,8 @@ from spagree.estimate.annotators import (
     label_shares,
     mean_agreement,
 )
-from spagree.estimate.label_counts import votes_in_codes
 from spagree.estimate.uncertainty import wilson
+from spagree.estimate.votes import votes_in_codes
 
 WEIGHTS: dict[str, Callable[[int], Fraction]] = {
     "flat": lambda n: Fraction(1),
@@ -80,7 +80,7 @@ def test_spa_without_each_annotator_is_spa_of_the_rest(scheme: str, rows: Rows) 
 def test_blocks_of_annotators_change_nothing(rows: Rows) -> None:
     whole = spagree.measure(rows).annotators()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jackknife, "CELLS_AT_ONCE", 7)
+        patch.setattr(of_votes, "CELLS_AT_ONCE", 7)
         assert spagree.measure(rows).annotators().equals(whole)
 
 

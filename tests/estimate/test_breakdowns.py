@@ -14,7 +14,7 @@ import spagree
 from oracle import exactly
 from spagree.errors import Absent, known, there
 from spagree.estimate import breakdowns, development, plan
-from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_COMPUTED, Breakdowns
+from spagree.estimate.breakdowns import BREAKDOWNS, NOT_COMPUTED, Breakdowns
 
 COMPUTED = {
     "classes": breakdowns,

@@ -27,19 +27,18 @@ from spagree.estimate import chance as module
 from spagree.estimate.chance import CONGER, NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
 from spagree.estimate.others import ONE_NEEDED
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, score_limits, two_sided
-from spagree.estimate.weights import ByN
+from spagree.estimate.votes import votes
 
 Items = list[list[str]]
 SMALL = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=5), min_size=2, max_size=7)
 
 
-def chance(tally: Tally, by_n: ByN, level: float, scheme: str) -> dict[str, Corrected]:
-    return module.chance(tally, by_n, level, scheme)
+def chance(tally: Tally, scheme: str = "annotations_m1") -> dict[str, Corrected]:
+    return module.chance(tally, votes(tally), weigh(scheme, tally), 0.95)
 
 
 def corrected(items: Items, scheme: str = "annotations_m1") -> dict[str, Corrected]:
-    tally = tally_of(items)
-    return chance(tally, weigh(scheme, tally).by_n, 0.95, scheme)
+    return chance(tally_of(items), scheme)
 
 
 def pairable(items: Items) -> Items:
@@ -168,7 +167,7 @@ def test_where_one_item_carries_a_class_the_error_is_linearised(data: str) -> No
         for labels, number in zip(items, numbers, strict=True):
             patterns[tuple(sorted(Counter(labels).items()))] += number
         tally = Tally.from_patterns(patterns)
-        return float(chance(tally, weigh("flat", tally).by_n, 0.95, "flat")["fleiss_kappa"])
+        return float(chance(tally, "flat")["fleiss_kappa"])
 
     size, influences = len(items), []
     for place in range(size):
@@ -271,7 +270,7 @@ def test_common_labels_do_not_move_the_lower_limit(n: int) -> None:
     rng = Random(n)
     items = [[rng.choice("ab") if rng.random() < 0.5 else "ab"[item % 2] for _ in range(n)] for item in range(200)]
     tally = tally_of(items)
-    found = chance(tally, weigh("flat", tally).by_n, 0.95, "flat")["fleiss_kappa"]
+    found = chance(tally, "flat")["fleiss_kappa"]
     assert found.value is not None and found.stderr is not None and found.low is not None
     assert found.low == pytest.approx(found.value - 1.96 * found.stderr, abs=0.01)
 
@@ -331,7 +330,7 @@ def test_single_annotations_inform_only_fleiss_and_gwet() -> None:
 def _kappas_of_three(sizes: tuple[int, ...]) -> tuple[float | None, float | None]:
     """SPA-kappa and Fleiss' kappa of so many items on which 0, 1, 2 and 3 of three chose the first of two classes."""
     items = [{"a": c, "b": 3 - c} for c, size in enumerate(sizes) for _ in range(size)]
-    found = chance(Tally.from_items(items), {3: Fraction(1)}, 0.95, "flat")
+    found = chance(Tally.from_items(items), "flat")
     return found["spa_kappa"].value, found["fleiss_kappa"].value
 
 

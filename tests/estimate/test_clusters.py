@@ -20,8 +20,8 @@ from spagree.counts import count as counting
 from spagree.errors import DataError, UsageError
 from spagree.estimate import warnings
 from spagree.estimate.chance import COEFFICIENTS
-from spagree.estimate.item_groups import ONE_CLUSTER
 from spagree.estimate.uncertainty import wilson
+from spagree.estimate.votes import ONE_CLUSTER
 
 COLUMNS = ["item", "annotator", "label", "doc"]
 Rows = list[tuple[Any, ...]]

@@ -20,10 +20,10 @@ import spagree
 from examples import TIMES, examples
 from oracle import exactly
 from spagree.comparing.sides import rescaled
-from spagree.estimate import label_counts
+from spagree.estimate import votes
 from spagree.estimate.development import NO_TIMES
-from spagree.estimate.label_counts import scale_of
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM
+from spagree.estimate.votes import scale_of
 from spagree.estimate.weights import SCHEMES
 from spagree.messages import Message
 
@@ -118,7 +118,7 @@ def test_every_step_is_the_measure_of_its_annotations(weights: Any, rows: Rows, 
 def test_every_step_is_the_measure_of_its_annotations_by_a_metric(
     metric: str, weights: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(label_counts, "CELLS_AT_ONCE", 4_000)  # tables for a million items take long, for nine items
+    monkeypatch.setattr(votes, "CELLS_AT_ONCE", 4_000)  # tables for a million items take long, for nine items
     frame = spagree.simulate(items=9, per_item=(1, 5), annotators=6, classes=4, seed=seed).frame
     numbers = frame.with_columns(pl.col("label").replace_strict({"A": "0", "B": "1", "C": "3", "D": "4"}))
     check(numbers.with_columns(pl.col("time").shuffle(seed=1) // 2).rows(), 9, metric=metric, weights=weights)

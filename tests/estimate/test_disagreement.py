@@ -22,9 +22,9 @@ from spagree.counts import count as counting
 from spagree.counts.tally import Tally
 from spagree.errors import Absent, known
 from spagree.estimate.disagreement import ALONE, ONE_ITEM, Disagreement, consensus, option_agreement
-from spagree.estimate.label_counts import votes, votes_of_items
 from spagree.estimate.missingness import AgreementAt, in_ranges
 from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.votes import votes, votes_of_items
 from spagree.estimate.watch import change_of, check_target
 
 ITEMS = {"q1": "aab", "q2": "ab", "q3": "abc", "q4": "aaaa", "q5": "bbcc", "q6": "cc", "q7": "a"}

@@ -12,7 +12,7 @@ import pytest
 import spagree
 from spagree.errors import Absent, UsageError
 from spagree.estimate import Findings, find
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import (
     Check,
     assumption,

@@ -27,8 +27,8 @@ from spagree.estimate import (
     find,
     weigh,
 )
-from spagree.estimate.item_groups import ItemGroups
 from spagree.estimate.uncertainty import Interval, leading
+from spagree.estimate.votes import ItemGroups
 from spagree.estimate.warnings import REMEDY, find_warnings, near_chance
 from spagree.messages import Message, Warning
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from spagree.codes import Codes
 from spagree.estimate import jackknife
-from spagree.estimate.jackknife import Sizes
-from spagree.estimate.label_counts import LabelCounts, votes_in_codes
+from spagree.estimate.votes import LabelCounts, votes_in_codes
 
 Rows = list[tuple[int, int, int]]
 PEOPLE, LABELS = "abcde", "xyz"
@@ -66,7 +65,7 @@ def test_spa_without_each_unit_is_exact(weights: str, rows: Rows) -> None:
     k, codes = WEIGHTS[weights], coded(rows)
     by_n = {n: k(n) for n in range(2, len(PEOPLE) + 1)}
     votes = votes_in_codes(codes)
-    sizes = Sizes.of(votes)
+    sizes = votes.sizes
     people = sizes.without(jackknife.annotators(codes, votes), by_n)
     check(people, [spa([row for row in rows if row[1] != person], k) for person in range(len(PEOPLE))])
     pairable = [item for item in sorted({row[0] for row in rows}) if sum(row[0] == item for row in rows) > 1]
@@ -97,7 +96,7 @@ def test_a_cluster_is_left_out_as_a_whole(rows: Rows) -> None:
     by_n = {n: k(n) for n in range(2, len(PEOPLE) + 1)}
     number = {item: int(cluster[place]) for place, item in enumerate(sorted({row[0] for row in rows}))}
     clusters = sorted({number[item] for item in number if sum(row[0] == item for row in rows) > 1})
-    values = Sizes.of(votes).without(units, by_n)
+    values = votes.sizes.without(units, by_n)
     check(values, [spa([row for row in rows if number[row[0]] != each], k) for each in clusters])
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 from spagree.codes import Codes, in_order
+from spagree.counts.tally import Tally
+from spagree.estimate import find
 from spagree.estimate.comparison import holm
 from spagree.estimate.models import (
     NO_ITEMS,
@@ -301,3 +303,13 @@ def test_classes_by_hand(similarity: np.ndarray | None) -> None:
     assert [each.p_holm for each in found.classes] == pytest.approx(holm(p))
     alone = compared([(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1)], {0: 0, 1: 0}).classes[0].difference
     assert alone.value == 0 and alone.low is None and "only one item" in alone.undefined
+
+
+def test_of_few_people_each_figure_keeps_its_own_interval_over_items() -> None:
+    rows = people(3, items=40, size=3, most=3)
+    found = compared(rows, dict.fromkeys(range(40), 0))
+    alone = find(Tally.from_items([Counter(row[2] for row in rows if row[0] == item) for item in range(40)])).spa
+    for figure in (found.with_humans, found.humans, found.difference):
+        assert figure.interval_for == ITEMS and figure.intervals[ANNOTATORS].undefined
+        assert figure.low is not None and figure.high is not None and figure.low < figure.value < figure.high
+    assert (found.humans.low, found.humans.high) == pytest.approx((alone.low, alone.high), rel=1e-12)

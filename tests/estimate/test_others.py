@@ -18,9 +18,9 @@ from breakdown_oracle import Rows, by_item, item_agreement, rows_of, shared, spa
 from examples import examples
 from oracle import exactly
 from spagree.estimate.findings import find
-from spagree.estimate.item_groups import item_groups
 from spagree.estimate.others import ONE_NEEDED, Others, Spread
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, steadied, wilson
+from spagree.estimate.votes import item_groups
 
 ROWS = [
     (f"q{i}", who, said)

@@ -18,9 +18,9 @@ from oracle import exactly, parse, tally_of
 from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, UsageError
 from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
-from spagree.estimate.label_counts import similar_votes, votes
 from spagree.estimate.plan import item_shape
 from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set
+from spagree.estimate.votes import similar_votes, votes
 
 NUMBERS = "1123 112 3345 22 15 5544 1234 33"
 LABELS = ["1", "2", "4"]
@@ -222,7 +222,7 @@ def test_edge_is_used_if_nothing_varies() -> None:
 def test_groups_are_smoothed_in_bounded_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     tally = tally_of(parse(NUMBERS))
     whole = find(tally, metric=Metric("ordinal"))
-    monkeypatch.setattr("spagree.estimate.label_counts.CELLS_AT_ONCE", 7)
+    monkeypatch.setattr("spagree.estimate.votes.CELLS_AT_ONCE", 7)
     stepwise = find(tally, metric=Metric("ordinal"))
     assert stepwise.missingness == whole.missingness and stepwise.chance.keys() == whole.chance.keys()
     for name, figure in whole.schemes.items():
@@ -241,9 +241,9 @@ def test_many_different_numbers_are_looked_up_and_are_closer_to_the_exact_sums(
     tally = Tally.from_items([Counter(map(str, row)) for row in rows.tolist()])
     found = similar_votes(tally, Metric("interval"))
     assert found is not None and found.similarity is not None
-    monkeypatch.setattr("spagree.estimate.label_counts.CELLS_AT_ONCE", at_once)
+    monkeypatch.setattr("spagree.estimate.votes.CELLS_AT_ONCE", at_once)
     near = found.smoothed(found.count, found.similarity)
-    monkeypatch.setattr("spagree.estimate.label_counts.GATHERING", 10**9)
+    monkeypatch.setattr("spagree.estimate.votes.GATHERING", 10**9)
     table = found.smoothed(found.count, found.similarity)
     exact = [
         sum(

@@ -19,7 +19,6 @@ from oracle import BARS, agreement, parse, relative_variance, tally_of
 from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
-from spagree.estimate.item_groups import exact_mean, item_groups, total
 from spagree.estimate.uncertainty import (
     below_chance,
     check_level,
@@ -36,6 +35,7 @@ from spagree.estimate.uncertainty import (
     wilson,
     wilson_each,
 )
+from spagree.estimate.votes import item_groups, total
 
 ITEMS = parse(BARS)
 PAIRABLE = [labels for labels in ITEMS if len(labels) > 1]
@@ -127,7 +127,7 @@ def test_means_are_exact_for_many_different_n() -> None:
     items = [["a"] * (n - 1) + ["b"] for n in range(2, 60)]
     found = item_groups(tally_of(items))
     wanted = sum(Fraction(n - 2, n) for n in range(2, 60)) / 58
-    assert exact_mean(found, dict.fromkeys(found.exact, Fraction(1))) == float(wanted)
+    assert found.sizes.value(dict.fromkeys(range(2, 60), Fraction(1))) == float(wanted)
 
 
 def test_sums_are_correctly_rounded_in_every_order() -> None:

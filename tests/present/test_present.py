@@ -17,7 +17,7 @@ from command import Run
 from golden import Golden
 from spagree.counts.tally import Tally
 from spagree.estimate import find
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.present.document import document
 from spagree.present.next_steps import Source
 from spagree.present.notebook import to_html

@@ -23,12 +23,13 @@ from spagree.counts.marks import CodedMarks
 from spagree.counts.tally import group_name
 from spagree.errors import DataError, UsageError, count
 from spagree.estimate import Bootstrap
-from spagree.estimate.comparison import ALPHA, SPA, Compared, Known, Pair, Side, compare_sides, holm, p_of, weights_of
-from spagree.estimate.label_counts import LabelCounts, scale_of, votes_of_items
+from spagree.estimate.comparison import ALPHA, SPA, Compared, Known, Pair, Side, compare_sides, holm, p_of
 from spagree.estimate.marks import KnownMarks, mark_figures
 from spagree.estimate.others import InTally, Others
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import AUTO, Estimate
+from spagree.estimate.votes import LabelCounts, scale_of, votes_of_items
+from spagree.estimate.weights import weigh
 from spagree.measuring import measure
 from spagree.messages import Warning, opt
 from spagree.present.charts.studies import comparison_chart
@@ -314,7 +315,7 @@ def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
         own, known, counted = found[place], None, agreement.evidence
         if own is not None:
             votes = own.votes if own.clusters is None else replace(own.votes, cluster=clusters[place])
-            by_n = weights_of(counted.tally, counted.weights, counted.similar)
+            by_n = weigh(counted.weights, counted.tally, counted.similar).every
             row = None if own.names is None else items[place]
             known = Known(votes, row, by_n, own.others, items[place], people[place])
         sides.append(Side(name, {SPA: agreement.spa, ALPHA: agreement.chance[ALPHA]}, counted.tally, known))

@@ -18,12 +18,11 @@ from spagree.codes import Codes, Floats, Ints, counted, pairs_within, sums
 from spagree.estimate.annotators import PairableAnnotations, against_others, label_shares, rejected
 from spagree.estimate.disagreement import Confusion, Disagreement
 from spagree.estimate.findings import Findings
-from spagree.estimate.item_groups import relative_weights
 from spagree.estimate.jackknife import entry_of_each
-from spagree.estimate.label_counts import LabelCounts, votes_in_codes
 from spagree.estimate.pairs import Overlap
 from spagree.estimate.similarity import NOMINAL, is_number, with_points
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, half_interval
+from spagree.estimate.votes import LabelCounts, relative_weights, votes_in_codes
 from spagree.estimate.weights import ByN
 
 if TYPE_CHECKING:

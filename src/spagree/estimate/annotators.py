@@ -16,10 +16,10 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.jackknife import Sizes, entry_of_each
-from spagree.estimate.label_counts import LabelCounts
+from spagree.estimate.jackknife import entry_of_each
 from spagree.estimate.others import InTally
 from spagree.estimate.uncertainty import AT_THE_END, FEW_ITEMS, mean_error, wilson_each
+from spagree.estimate.votes import LabelCounts
 from spagree.estimate.weights import ByN
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, l
         annotations.astype(np.int64),
         annotations / max(codes.items, 1),
         visits.means(visits.agree / (visits.n - 1)),
-        Sizes.of(votes).without(jackknife.annotators(codes, votes), by_n),
+        votes.sizes.without(jackknife.annotators(codes, votes), by_n),
         labels=codes.labels,
         shares=label_shares(codes, votes.cluster),
         against=against_others(visits, level),

@@ -7,7 +7,7 @@ results as values, which is all that pages, charts and tables see.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,10 @@ from spagree.counts.tally import NO_VALUE, Tally, group_name
 from spagree.errors import Absent, UsageError, or_none, outcome
 from spagree.estimate.actions import Grounds, steps
 from spagree.estimate.annotators import annotators, annotators_in_tally
-from spagree.estimate.breakdown_values import BREAKDOWNS, Breakdowns
 from spagree.estimate.chance import NO_ANNOTATIONS, NO_PATTERNS
 from spagree.estimate.comparison import find_groups
 from spagree.estimate.disagreement import Disagreement, are_sets, classes, option_agreement
 from spagree.estimate.findings import Findings, find
-from spagree.estimate.item_groups import ALONE, cluster_numbers, renumbered
-from spagree.estimate.label_counts import LabelCounts, item_groups_of, scale_of, votes, votes_in_codes, votes_of_items
 from spagree.estimate.others import MOST_ONE_BY_ONE, InTally, Others
 from spagree.estimate.pairs import (
     MOST_COUNTED,
@@ -43,7 +40,18 @@ from spagree.estimate.pairs import (
 )
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Bootstrap, Estimate
-from spagree.estimate.weights import ByN, weigh_at
+from spagree.estimate.votes import (
+    ALONE,
+    LabelCounts,
+    cluster_numbers,
+    item_groups,
+    renumbered,
+    scale_of,
+    votes,
+    votes_in_codes,
+    votes_of_items,
+)
+from spagree.estimate.weights import ByN, weigh, weigh_at
 from spagree.messages import Message, Warning, opt
 from spagree.options import CustomWeights
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, TIME, FewRows, nw
@@ -55,6 +63,7 @@ if TYPE_CHECKING:
 
     from spagree.estimate.actions import Step
     from spagree.estimate.comparison import Groups
+    from spagree.estimate.disagreement import Levels
 
 MOST_FROM_A_CLUSTER = 50_000_000
 NO_ITEMS = "a tally holds no single items; measure the annotations themselves"
@@ -78,6 +87,41 @@ NO_KINDS = (
     f"more than {MOST_KINDS:,} kinds; see {opt.interval_for('annotators')}"
 )
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
+
+
+NOT_COMPUTED = Absent(UsageError("this breakdown was not computed"))
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdowns:
+    """The findings and where agreement is lost: each breakdown is a value, or absent with a reason."""
+
+    findings: Findings
+    classes: polars.DataFrame | Absent = NOT_COMPUTED
+    confusion: polars.DataFrame | Absent = NOT_COMPUTED
+    """Pairs of classes by their share of all disagreement."""
+    levels: Levels | Absent = NOT_COMPUTED
+    """On how many items all agree, a majority does, or none."""
+    annotators: polars.DataFrame | Absent = NOT_COMPUTED
+    pairs: polars.DataFrame | Absent = NOT_COMPUTED
+    """Pairs among the busiest annotators."""
+    overlap: Overlap | Absent = NOT_COMPUTED
+    development: polars.DataFrame | Absent = NOT_COMPUTED
+    concentration: Concentration | Absent = NOT_COMPUTED
+    """Who made most of the annotations, and how few people made half."""
+    disputed: polars.DataFrame | Absent = NOT_COMPUTED
+    """The items that contribute most to all disagreement."""
+    answers: polars.DataFrame | Absent = NOT_COMPUTED
+    """Who gave these items which label."""
+    options: polars.DataFrame | Absent = NOT_COMPUTED
+    """Agreement on each option, if labels are sets of options."""
+    groups: Groups | Absent = NOT_COMPUTED
+    """Agreement of each group, if a group column was named."""
+    steps: tuple[Step, ...] | Absent = NOT_COMPUTED
+    """What to do next, the most telling finding first."""
+
+
+BREAKDOWNS = tuple(each.name for each in fields(Breakdowns) if each.name != "findings")
 
 
 @dataclass(frozen=True)
@@ -320,12 +364,7 @@ class Evidence:
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
-
-        def make() -> polars.DataFrame:
-            by_cluster = votes(self.tally, self.metric, clusters=True) if self.tally.clusters else None
-            return classes(by_cluster or self.votes, self.level)
-
-        return self._once("classes", make)
+        return self._once("classes", lambda: classes(self.votes, self.level))
 
     @cached_property
     def groups(self) -> Groups | None:
@@ -374,7 +413,7 @@ class Evidence:
         """Pairable items by their number of annotations and their agreement."""
         import polars
 
-        groups = item_groups_of(self.tally, self.similar)
+        groups = item_groups(self.tally, self.similar)
         columns = {"annotations": groups.n, "agreement": groups.agreement, "items": groups.items.astype(np.int64)}
         grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
         return grouped.sort("annotations", "agreement")
@@ -490,6 +529,7 @@ class Evidence:
 
     def by_n(self, scheme: str | CustomWeights | None = None) -> ByN:
         """Weights for the numbers of annotations that occur, or would occur without one annotator."""
-        occur = [n for n in self.tally.items_by_n if n > 1]
-        needed = sorted({m for n in occur for m in (n, n - 1) if m > 1})
-        return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, self.similar).by_n
+        found = weigh(self.weights if scheme is None else scheme, self.tally, self.similar)
+        if found.unknown is not None:
+            raise UsageError(found.unknown)
+        return found.every

@@ -20,9 +20,7 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, numbered, run_starts, sums
 from spagree.counts.tally import Tally
 from spagree.estimate import jackknife
-from spagree.estimate.item_groups import ONE_CLUSTER, relative_weights, total
-from spagree.estimate.jackknife import Sizes, Units, entries, entry_of_each
-from spagree.estimate.label_counts import LabelCounts, votes
+from spagree.estimate.jackknife import Units, entries, entry_of_each
 from spagree.estimate.others import MOST_ONE_BY_ONE, InTally, Kind, Others, Without
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,
@@ -45,7 +43,8 @@ from spagree.estimate.uncertainty import (
     usual_variance,
     wilson,
 )
-from spagree.estimate.weights import ByN
+from spagree.estimate.votes import ONE_CLUSTER, LabelCounts, relative_weights, total
+from spagree.estimate.weights import ByN, Weights
 from spagree.messages import Message, opt
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
@@ -108,66 +107,65 @@ COEFFICIENTS: Mapping[str, Rule] = {
 
 def chance(
     tally: Tally,
-    by_n: ByN,
+    counts: LabelCounts | None,
+    weights: Weights,
     level: float,
-    scheme: str,
-    *,
-    similar: LabelCounts | None = None,
     people: Others | str = UNKNOWN_PEOPLE,
-    others: Others | str = UNKNOWN_PEOPLE,
+    told: Others | str = UNKNOWN_PEOPLE,
     interval_for: str = AUTO,
 ) -> dict[str, Corrected]:
     """All chance-corrected coefficients; clusters change the errors, not the values.
 
-    Under a metric, ``similar`` are the votes, by cluster if there are clusters; ``people`` are the annotators, or why
-    they are not known, and ``others`` what they tell about others, or why nothing.
+    ``counts`` are the votes, if the tally keeps them; ``people`` are the annotators, or why they are not known, and
+    ``told`` what they tell about others, or why nothing.
 
+    >>> from spagree.estimate.votes import votes
+    >>> from spagree.estimate.weights import weigh
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
-    >>> coefficients = chance(data, {2: Fraction(1)}, 0.95, "flat")
+    >>> coefficients = chance(data, votes(data), weigh("flat", data), 0.95)
     >>> round(coefficients["krippendorff_alpha"].value, 4), round(coefficients["brennan_prediger"].value, 4)
     (0.5333, 0.5)
     """
-    counts = similar or votes(tally, clusters=tally.clusters is not None)
     if counts is None or not tally.pairable_items:
         reason = NO_PATTERNS if counts is None else NOT_PAIRABLE
-        return {name: _undefined(reason, level, scheme) for name in (*COEFFICIENTS, CONGER)}
+        return {name: _undefined(reason, level, weights.scheme) for name in (*COEFFICIENTS, CONGER)}
     sizes = sorted({m for n in tally.items_by_n for m in (n, n - 1) if m > 1})
-    weights = {
+    by_scheme = {
         "flat": dict.fromkeys(sizes, Fraction(1)),
         "annotations": {n: Fraction(n) for n in sizes},
-        "scheme": by_n,
+        "scheme": weights.every,
     }
     pairable, coefficients = counts.pairable(), {}
     units_of = {shares: jackknife.items(counts, shares=shares) for shares in (False, True)}
     for name, rule in COEFFICIENTS.items():
-        used, units, k = counts if rule.shares else pairable, units_of[rule.shares], weights[rule.weights]
+        used, units, by_n = counts if rule.shares else pairable, units_of[rule.shares], by_scheme[rule.weights]
         by_chance = agreement_by_chance(rule, used, units)
         totals = used.per_label(entries(used, shares=rule.shares))
-        found = _Coefficient.of(rule, used, pairable, k, level, float(by_chance[0]), totals / total(totals))
-        variance = jackknife.variance(_kappas(Sizes.of(used).without(units, k), by_chance[1:]), units.times)
-        told: tuple[Others, Without] | str
-        if isinstance(others, InTally) and rule.shares and (len(counts.labels) > TWO or others.teams is not None):
-            told = Message(NO_OTHER_LABELS)
-        elif isinstance(others, str):
-            told = others
-        else:
-            told = others, others.figure(partial(_without, rule, k), shares=rule.shares)
-        name_of_weights = scheme if rule.weights == "scheme" else rule.weights
-        coefficients[name] = found.corrected(name_of_weights, variance, told, interval_for)
-    if isinstance(people, InTally):
-        people = Message(NO_PEOPLE)
-    elif isinstance(people, Others) and people.unknown:
-        people = str(people.why_not)
-    elif isinstance(people, Others) and len(people.codes.labels) * len(people.codes.item) > MOST_CELLS:
-        people = MANY_LABELS
+        found = _Coefficient.of(rule, used, pairable, by_n, level, float(by_chance[0]), totals / total(totals))
+        variance = jackknife.variance(_kappas(counts.sizes.without(units, by_n), by_chance[1:]), units.times)
+        others = told
+        if isinstance(told, InTally) and rule.shares and (len(counts.labels) > TWO or told.teams is not None):
+            others = Message(NO_OTHER_LABELS)
+        scheme = weights.scheme if rule.weights == "scheme" else rule.weights
+        values = partial(_without, rule, by_n)
+        without = None if isinstance(others, str) else others.figure(values, shares=rule.shares)
+        coefficients[name] = found.corrected(scheme, variance, others, without, interval_for)
+    reason = ""
     if isinstance(people, str):
-        coefficients[CONGER] = _undefined(people, level, "flat")
-    else:
-        k, own = weights["flat"], _LabelsOfEach.of(people)
-        found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, k, level, own.together(), own.mean(counts.labels))
-        variance = jackknife.variance(*own.without(people, k)("items"))
-        told = others if isinstance(others, str) else (others, own.without(others, k))
-        coefficients[CONGER] = found.corrected("flat", variance, told, interval_for)
+        reason = people
+    elif isinstance(people, InTally):
+        reason = Message(NO_PEOPLE)
+    elif people.unknown:
+        reason = str(people.why_not)
+    elif len(people.codes.labels) * len(people.codes.item) > MOST_CELLS:
+        reason = MANY_LABELS
+    if isinstance(people, str) or reason:
+        coefficients[CONGER] = _undefined(reason, level, "flat")
+        return coefficients
+    by_n, own = by_scheme["flat"], _LabelsOfEach.of(people)
+    found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, own.together(), own.mean(counts.labels))
+    variance = jackknife.variance(*own.without(people, by_n)("items"))
+    coefficients[CONGER] = found.corrected("flat", variance, told, own.without(people, by_n), interval_for)
     return coefficients
 
 
@@ -213,7 +211,7 @@ def alpha_without(votes: LabelCounts, units: Units) -> Floats:
 
 
 def _without(rule: Rule, by_n: ByN, votes: LabelCounts, units: Units) -> Floats:
-    return _kappas(Sizes.of(votes).without(units, by_n), agreement_by_chance(rule, votes, units)[1:])
+    return _kappas(votes.sizes.without(units, by_n), agreement_by_chance(rule, votes, units)[1:])
 
 
 def _kappas(observed: Floats, expected: Floats) -> Floats:
@@ -263,11 +261,11 @@ class _Coefficient:
         return cls(rule, votes, pairable, level, weights, observed, expected, shares, informing)
 
     def corrected(
-        self, weights: str, variance: float | None, told: tuple[Others, Without] | str, interval_for: str
+        self, weights: str, variance: float | None, told: Others | str, without: Without | None, interval_for: str
     ) -> Corrected:
         """The value with its intervals, or the reason there is none, from its variance over items or clusters.
 
-        ``told`` are the annotators with the coefficient without each of them, or why they tell nothing about others.
+        ``without`` is the coefficient without each of the annotators, if these tell anything about others.
         """
         if not self.expected <= CERTAIN:  # also if it is not a number
             labels = self.pairable.label
@@ -286,12 +284,11 @@ class _Coefficient:
         by_squares = self.rule.rare_labels_decide and self.votes.similarity is not None  # fewer degrees for Fisher's z
         freedom = item_freedom(self.votes, self.informing**2 if by_squares else self.informing)
         made = partial(self._interval, value, variance)
-        if isinstance(told, str):
-            intervals = {ITEMS: made(variance, size, freedom), ANNOTATORS: Interval(None, None, None, told)}
+        if isinstance(told, str) or without is None:
+            intervals = {ITEMS: made(variance, size, freedom), ANNOTATORS: Interval(None, None, None, str(told))}
         else:
-            others, without = told
-            met = others.between_pairs(self.observed) / (1 - self.expected) ** 2
-            intervals = others.intervals(without, variance, size, freedom, made, met)
+            met = told.between_pairs(self.observed) / (1 - self.expected) ** 2
+            intervals = told.intervals(without, variance, size, freedom, made, met)
         return leading(plain, intervals, interval_for)
 
     def _informative(self, votes: LabelCounts) -> float:
@@ -392,14 +389,14 @@ class _LabelsOfEach:
                 votes = others.votes
                 first, alike = numbered(who, codes.label.astype(np.int64))
                 expected = self.by_chance(first, np.arange(len(first)), len(first))[alike]
-                observed = Sizes.of(votes).without(jackknife.annotations(votes), by_n)[entry_of_each(votes)]
+                observed = votes.sizes.without(jackknife.annotations(votes), by_n)[entry_of_each(votes)]
                 return _kappas(observed, expected), np.ones(len(who))
             votes, units = others.left_out(kind, shares=True)
             unit, times = votes.unit_of[codes.item], units.times
             if kind == "people":
                 unit, times = who, 1.0 * (self.given.sum(axis=1) > 0)
             expected = self.by_chance(np.arange(len(unit)), unit, len(units.times))
-            return _kappas(Sizes.of(votes).without(units, by_n), expected), times
+            return _kappas(votes.sizes.without(units, by_n), expected), times
 
         return without
 

@@ -9,7 +9,7 @@ from typing import Literal
 from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.errors import Absent
 from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE, PRECISE, SCALE, Step
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.findings import Findings
 from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
 from spagree.estimate.warnings import LOW_COVERAGE, outermost

@@ -27,9 +27,7 @@ from spagree.errors import UsageError
 from spagree.estimate import jackknife
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, alpha_without
 from spagree.estimate.findings import Findings, find
-from spagree.estimate.item_groups import Clustered, cluster_numbers, total
-from spagree.estimate.jackknife import Sizes, Units, entry_of_each
-from spagree.estimate.label_counts import LabelCounts, scale_of, similar_votes, votes
+from spagree.estimate.jackknife import Units, entry_of_each
 from spagree.estimate.others import InTally, Others
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import (
@@ -44,7 +42,8 @@ from spagree.estimate.uncertainty import (
     undefined,
     wilson,
 )
-from spagree.estimate.weights import ByN, weigh, weigh_at
+from spagree.estimate.votes import Clustered, LabelCounts, cluster_numbers, scale_of, similar_votes, total, votes
+from spagree.estimate.weights import ByN, weigh
 from spagree.messages import opt
 from spagree.options import CustomWeights
 
@@ -117,7 +116,7 @@ class Known:
         """How far a figure moves without each item or cluster, annotator or annotation: their numbers, and how far."""
 
         def spa_without(votes: LabelCounts, units: Units) -> Floats:
-            sizes = Sizes.of(votes) if self.others is None or kind == "items" else self.others.sizes
+            sizes = votes.sizes if self.others is None or kind == "items" else self.others.sizes
             return sizes.without(units, self.by_n)
 
         unit, values = self.units[kind], alpha_without if figure == ALPHA else spa_without
@@ -195,15 +194,6 @@ class Side:
             alike = self.tally and other.tally and self.tally.people == other.tally.people
             return mine is theirs and bool(alike)
         return np.array_equal(mine, theirs)
-
-
-def weights_of(tally: Tally, weights: str | CustomWeights, similar: LabelCounts | None) -> ByN:
-    """The weights by number of annotations, where possible also of items without one of theirs."""
-    sizes = sorted({m for n in tally.items_by_n for m in (n, n - 1) if m > 1})
-    try:
-        return weigh_at(sizes, weights, tally, similar).by_n
-    except UsageError:  # custom weights
-        return weigh(weights, tally, similar).by_n
 
 
 def difference(a: Side, b: Side, figure: str, interval_for: str = AUTO) -> Estimate:
@@ -428,7 +418,7 @@ def find_groups(
     sides, number = [], {who: place for place, who in enumerate(sorted(tally.annotators or ()))}
     for name, part in parts.items():
         similar = similar_votes(part, metric)
-        known = Known(shared.votes[name], np.arange(len(shared.items)), weights_of(part, weights, similar))
+        known = Known(shared.votes[name], np.arange(len(shared.items)), weigh(weights, part, similar).every)
         if not isinstance(people, str):
             codes, chosen = people[0], people[1] == name
             items, item = np.unique(codes.item[chosen], return_inverse=True)

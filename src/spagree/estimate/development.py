@@ -19,9 +19,10 @@ from spagree.codes import AnyInts, Codes, Ints, counted, run_of_each, run_starts
 from spagree.counts.live import pattern
 from spagree.counts.tally import Cell, Pattern, Tally
 from spagree.errors import DataError, UsageError
-from spagree.estimate.label_counts import item_groups_of, similar_votes
+from spagree.estimate.others import spa_estimate
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, spa_estimate, undefined
+from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, undefined
+from spagree.estimate.votes import item_groups, similar_votes
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.messages import opt
 from spagree.options import CustomWeights
@@ -77,7 +78,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     if not tally.pairable_items:
         return undefined(NOT_PAIRABLE, level, name)
     similar = similar_votes(tally, metric)
-    groups = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
+    groups = item_groups(tally, similar)
     try:
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:

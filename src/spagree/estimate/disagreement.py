@@ -24,10 +24,9 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, counted, pairs_within, run_starts, sums
 from spagree.counts.engines import to_polars
 from spagree.counts.items import Held, items_in_codes, named
-from spagree.estimate.item_groups import relative_weights
-from spagree.estimate.label_counts import LabelCounts, votes_of_items
 from spagree.estimate.similarity import as_set
 from spagree.estimate.uncertainty import FEW_ITEMS, wilson_each
+from spagree.estimate.votes import LabelCounts, relative_weights, votes_of_items
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -146,7 +145,7 @@ class Disagreement:
     def classes(self) -> polars.DataFrame:
         """``class, other, share, expected, items, more``: pairs of classes by their share of all disagreement.
 
-        >>> from spagree.estimate.label_counts import votes
+        >>> from spagree.estimate.votes import votes
         >>> from spagree.counts.tally import Tally
         >>> items = votes(Tally.from_items([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 2}]))
         >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share", "items").rows()
@@ -256,7 +255,7 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
     ``agreement`` is SPA of the yes/no question whether the option was chosen, under the weights in use; ``items`` are
     those on which someone chose it. Chance means choosing it blindly with the same frequency.
 
-    >>> from spagree.estimate.label_counts import votes
+    >>> from spagree.estimate.votes import votes
     >>> from spagree.counts.tally import Tally
     >>> counts = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
     >>> option_agreement(counts, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
@@ -296,7 +295,7 @@ ONE_ITEM = "only one item with this class has two annotations, too few to show h
 def classes(votes: LabelCounts, level: float) -> polars.DataFrame:
     """One row per class, lowest agreement first; classes seen on few items come last.
 
-    >>> from spagree.estimate.label_counts import votes
+    >>> from spagree.estimate.votes import votes
     >>> from spagree.counts.tally import Tally
     >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
     >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()

@@ -11,29 +11,24 @@ from typing import Self
 
 from spagree.counts.count import Counted
 from spagree.counts.tally import Tally, commonest_first
-from spagree.errors import UsageError
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
 from spagree.estimate.jackknife import ordinal_variance
-from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
-from spagree.estimate.others import Others, for_others
+from spagree.estimate.others import Others, spa_estimate
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric, is_number
 from spagree.estimate.uncertainty import (
-    ANNOTATORS,
     AUTO,
     NOT_PAIRABLE,
     ONE_ANNOTATOR,
     Bootstrap,
     Estimate,
-    Interval,
     check_level,
-    leading,
-    spa_estimate,
     undefined,
 )
+from spagree.estimate.votes import item_groups, similar_votes, votes
 from spagree.estimate.warnings import find_warnings, has_one_annotator, near_chance
-from spagree.estimate.weights import DEFAULT, REGISTRY, ByN, Weights, check_scheme, weigh, weigh_at
-from spagree.messages import Message, Warning, opt
+from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
+from spagree.messages import Warning, opt
 from spagree.options import CustomWeights
 
 RESAMPLED = "a bootstrap resamples items only"
@@ -128,64 +123,50 @@ def find(
     """
     check_scheme(weights)
     check_level(level)
-    similar = similar_votes(tally, metric)
-    clustered = similar if tally.clusters is None else similar_votes(tally, metric, clusters=True)
-    groups = item_groups_of(tally, clustered)
-    ranks = None if metric is None or clustered is None else metric.ranks(clustered.labels)
-    teams = others.team_count if isinstance(others, Others) else 1
-    people = others
-    if isinstance(others, Others) and others.why_not is not None:
-        others = others.why_not
-    if bootstrap is not None:
-        others = RESAMPLED
+    counts, similar = votes(tally, metric), similar_votes(tally, metric)
+    groups = item_groups(tally, similar)
+    ranks = None if metric is None or similar is None else metric.ranks(similar.labels)
+    told = RESAMPLED if bootstrap else (others.why_not or others) if isinstance(others, Others) else others
 
-    occur = {n for n in tally.items_by_n if n > 1}
-    with_fewer = sorted(occur | {n - 1 for n in occur if n > 2})
+    def others_under(weights: Weights) -> Others | str:
+        return told if isinstance(told, str) else weights.unknown or told
 
-    def also_without_one(scheme: str | CustomWeights) -> ByN | str:
-        """The weights also of items that lose an annotation, or why they are unknown."""
-        try:
-            return weigh_at(with_fewer, scheme, tally, similar).by_n
-        except UsageError as error:
-            return error.message
-
-    def figure(weights: Weights, scheme: str | CustomWeights) -> Estimate:
-        if not groups.exact:
+    def figure(weights: Weights) -> Estimate:
+        if not groups.size:
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
-        variance = None if ranks is None or clustered is None else ordinal_variance(clustered, ranks, weights.by_n)
-        figure = spa_estimate(groups, weights.by_n, level=level, scheme=weights.scheme, variance=variance)
-        if figure.undefined:
-            return figure
-        if bootstrap is not None:
-            figure = bootstrap.refine(figure, groups, groups.weights(weights.by_n))
-        by_n = others if isinstance(others, str) else also_without_one(scheme)
-        if isinstance(by_n, str):
-            wider = Interval(None, None, None, Message(by_n))
-        elif not isinstance(others, str):
-            wider = for_others(others, figure, by_n, groups)
-        return leading(figure, {**figure.intervals, ANNOTATORS: wider}, interval_for)
+        found = spa_estimate(
+            groups,
+            weights.every,
+            level=level,
+            scheme=weights.scheme,
+            others=others_under(weights),
+            interval_for=interval_for,
+            variance=None if ranks is None or similar is None else ordinal_variance(similar, ranks, weights.by_n),
+        )
+        return found if bootstrap is None else bootstrap.refine(found, groups, weights.by_n, interval_for)
 
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
-    schemes = {scheme: figure(weighed[scheme], scheme) for scheme in REGISTRY}
-    spa = schemes[weights] if isinstance(weights, str) else figure(chosen, weights)
+    schemes = {scheme: figure(each) for scheme, each in weighed.items()}
+    spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
     test = missingness(groups, level)
-    every_n = also_without_one(weights)
-    corrected = chance(
-        tally,
-        chosen.by_n if isinstance(every_n, str) else every_n,
-        level,
-        chosen.scheme,
-        similar=clustered,
-        people=people,
-        others=every_n if isinstance(every_n, str) else others,
-        interval_for=interval_for,
+    corrected = chance(tally, counts, chosen, level, others, others_under(chosen), interval_for)
+    warnings = (
+        *find_warnings(tally, schemes, test, chosen, metric.name if metric else NOMINAL),
+        *near_chance(tally, corrected["krippendorff_alpha"]),
     )
-    name, order = (metric.name, metric.order) if metric else (NOMINAL, ())
-    near = near_chance(tally, corrected["krippendorff_alpha"])
-    warnings = (*find_warnings(tally, schemes, test, chosen, name), *near)
-    all_weights = {**weighed, chosen.scheme: chosen}
-    return Findings(Data.of(tally), spa, schemes, all_weights, test, corrected, warnings, name, order, teams)
+    return Findings(
+        Data.of(tally),
+        spa,
+        schemes,
+        {**weighed, chosen.scheme: chosen},
+        test,
+        corrected,
+        warnings,
+        metric.name if metric else NOMINAL,
+        metric.order if metric else (),
+        others.team_count if isinstance(others, Others) else 1,
+    )
 
 
 EMPTY_SETS = frozenset(("[]", "{}"))

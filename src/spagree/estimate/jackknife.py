@@ -6,7 +6,7 @@ steep the weights. Without an annotation, an item goes from n to n − 1 annotat
 and its other annotation is lost as well.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -14,15 +14,12 @@ from typing import Self
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, numbered, run_starts, sums
+from spagree.codes import Codes, Floats, Ints, numbered, run_starts, sums
 from spagree.counts.tally import People
-from spagree.estimate.item_groups import relative_weights, total
-from spagree.estimate.label_counts import LabelCounts, add_up
 from spagree.estimate.uncertainty import deviations
+from spagree.estimate.votes import LabelCounts, add_up, relative_weights, total
 
-CELLS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 500_000
-UNDERFLOW = -2000  # powers of two beyond which a weight is nothing beside the largest
 
 
 @dataclass(frozen=True)
@@ -90,70 +87,6 @@ def variance(without: Floats, times: Floats) -> float | None:
     if total(times) < 2 or not np.isfinite(without).all():
         return None
     return total(times * deviations(without, times)[1] ** 2)
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Pairable items and their agreeing pairs for each number of annotations; of marks, how much is marked instead of
-    how many items.
-    """
-
-    n: Ints
-    items: Floats
-    agreeing: Floats
-    of_marks: bool = False
-
-    @classmethod
-    def of(cls, votes: LabelCounts) -> Self:
-        """From the votes of all items."""
-        pairable = votes.n > 1
-        n = counted(votes.n[pairable].astype(np.int64))[0]
-        place, items = np.searchsorted(n, votes.n[pairable]), votes.items[pairable]
-        return cls(n, add_up(place, items, len(n)), add_up(place, items * votes.agreeing_pairs[pairable], len(n)))
-
-    def without(self, units: Leaving, by_n: Mapping[int, Fraction]) -> Floats:
-        """Σ k(n)·A/(n(n − 1)) over Σ k(n), of marks over Σ k(n)·S/n, without each unit; NaN if nothing is left."""
-        n = counted(np.concatenate([self.n, units.n_left[units.n_left > 1]]))[0]
-        mantissa, exponent = mantissas(by_n, n)
-        per_pair = mantissa / (n * (n - 1.0))
-        per_item = mantissa / n if self.of_marks else mantissa
-        values = [np.full(0 if len(n) else len(units.times), np.nan)]
-        for items, agreeing in self._left(units, n) if len(n) else ():
-            largest = np.where(items > 0, exponent, exponent.min()).max(axis=1, keepdims=True)
-            scale = np.ldexp(1.0, np.clip(exponent - largest, UNDERFLOW, 0))  # above 0 only where no item is
-            below = (items * (scale * per_item)).sum(axis=1)  # row by row: the same bits for any size of block
-            above = (agreeing * (scale * per_pair)).sum(axis=1)
-            values.append(np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0))
-        return np.concatenate(values)
-
-    def _left(self, units: Leaving, sizes: Ints) -> Iterator[tuple[Floats, Floats]]:
-        """Items and agreeing pairs of each size left without each unit, a bounded number of units at a time."""
-        size, width = len(units.times), len(sizes)
-        whole = np.zeros((2, width))
-        whole[:, np.searchsorted(sizes, self.n)] = self.items, self.agreeing
-        step = max(1, CELLS_AT_ONCE // max(1, width))
-        unit, n, *changes = units.changes
-        cell = unit * width + np.searchsorted(sizes, n)
-        for first in range(0, size, step):
-            shape = (min(step, size - first), width)
-            rows = slice(*np.searchsorted(unit, (first, first + step)))
-            items, agreeing = (
-                np.tile(each, shape[0]) + sums(cell[rows] - first * width, change[rows], shape[0] * width)
-                for each, change in zip(whole, changes, strict=True)
-            )
-            yield items.reshape(shape), np.maximum(agreeing, 0.0).reshape(shape)
-
-
-def mantissas(by_n: Mapping[int, Fraction], n: Ints) -> tuple[Floats, Ints]:
-    """k(n) as mantissas and powers of two, because 10^(20n) does not fit into a float.
-
-    >>> [part.tolist() for part in mantissas({2: Fraction(3), 3: Fraction(2) ** 5000}, np.array([2, 3]))]
-    [[1.5, 1.0], [1, 5000]]
-    """
-    weights = [by_n[size] for size in n.tolist()]
-    powers = [weight.numerator.bit_length() - weight.denominator.bit_length() for weight in weights]
-    scaled = [float(weight / Fraction(2) ** power) for weight, power in zip(weights, powers, strict=True)]
-    return np.array(scaled, dtype=np.float64), np.array(powers, dtype=np.int64)
 
 
 def entries(votes: LabelCounts, *, shares: bool) -> Floats:
@@ -225,11 +158,11 @@ def annotations(votes: LabelCounts) -> Units:
 def annotators(codes: Codes, votes: LabelCounts) -> Units:
     """Each annotator as a unit, by code; ``votes`` are those of single items. Unknown annotators stay.
 
-    >>> from spagree.estimate.label_counts import votes_in_codes
+    >>> from spagree.estimate.votes import votes_in_codes
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
     >>> codes = Codes(ints(0, 0, 0, 1, 1), ints(0, 1, 2, 0, 1), ints(0, 0, 1, 1, 1), ("a", "b", "c"), ("x", "y"))
     >>> votes = votes_in_codes(codes)
-    >>> Sizes.of(votes).without(annotators(codes, votes), {2: Fraction(1), 3: Fraction(2)}).tolist()
+    >>> votes.sizes.without(annotators(codes, votes), {2: Fraction(1), 3: Fraction(2)}).tolist()
     [0.0, 0.0, 1.0]
     """
     entry, named = entry_of_each(votes), codes.annotator >= 0

@@ -12,8 +12,9 @@ from math import erfc, fsum, sqrt
 
 import numpy as np
 
-from spagree.estimate.item_groups import ItemGroups, exact_mean, total
-from spagree.estimate.uncertainty import Estimate, effective_items, spa_estimate, steadied, wilson
+from spagree.estimate.others import spa_estimate
+from spagree.estimate.uncertainty import Estimate, effective_items, steadied, wilson
+from spagree.estimate.votes import ItemGroups, total
 
 ALARM = 0.01
 
@@ -53,7 +54,7 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     The few items with some n may all agree by chance and then add nothing to v, so v is raised at each n towards what
     this agreement implies, as behind an interval (docs/studies/assumption.md).
 
-    >>> from spagree.estimate.item_groups import item_groups
+    >>> from spagree.estimate.votes import item_groups
     >>> from spagree.counts.tally import Tally
     >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
     >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
@@ -61,7 +62,7 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     >>> round(result.z, 3), round(result.p, 3), [(row.n, row.items) for row in result.by_n]
     (-0.196, 0.845, [(2, 2), (4, 2)])
     """
-    parts = {n: groups.only(n) for n in groups.exact}
+    parts = {n: groups.only(n) for n in groups.sizes.n.tolist()}
     rows = []
     for n, part in parts.items():
         agreement = spa_estimate(part, {n: Fraction(1)}, level=level, scheme="flat")
@@ -70,8 +71,8 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     if len(by_n) < 2:
         reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
         return Missingness(None, None, by_n, reason)
-    mean_n = sum(n * items for n, (items, _) in groups.exact.items()) / groups.size
-    mean_p = exact_mean(groups, dict.fromkeys(groups.exact, Fraction(1)))
+    mean_n = total(groups.items * groups.n) / groups.size
+    mean_p = groups.sizes.value(dict.fromkeys(parts, Fraction(1)))
     products = (groups.n - mean_n) * (groups.agreement - mean_p)
     variance = total(groups.unit_sizes * groups.per_unit(products) ** 2)  # contributions of items, or of clusters
     if not variance:

@@ -20,12 +20,9 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, in_order, ratio
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.item_groups import exact_mean, relative_weights
-from spagree.estimate.jackknife import Sizes, Units
-from spagree.estimate.label_counts import LabelCounts, add_up, groups_of_votes, votes_in_codes
-from spagree.estimate.others import Made, Others, Values, for_others
+from spagree.estimate.jackknife import Units
+from spagree.estimate.others import Made, Others, Values, spa_estimate
 from spagree.estimate.uncertainty import (
-    ANNOTATORS,
     AUTO,
     ITEMS,
     ONE_ITEM,
@@ -34,11 +31,11 @@ from spagree.estimate.uncertainty import (
     Interval,
     effective_number,
     leading,
-    spa_estimate,
     two_sided,
     undefined,
     wilson,
 )
+from spagree.estimate.votes import LabelCounts, Sizes, add_up, relative_weights, votes_in_codes
 from spagree.estimate.weights import DEFAULT, ByN
 
 Verdict = Literal["better", "as_good", "slightly_worse", "worse", "cannot_tell"]
@@ -228,11 +225,11 @@ class Both:
         if not len(self.votes.items):
             nothing = undefined(NO_ITEMS, level, weights)
             return nothing, nothing, nothing
-        groups = groups_of_votes(self.votes)
-        humans = spa_estimate(groups, self.by_n, level=level, scheme=weights)
-        sizes = self.with_model
-        exact = zip(sizes.items.astype(int).tolist(), sizes.agreeing.tolist(), strict=True)
-        value = exact_mean(replace(groups, exact=dict(zip(sizes.n.tolist(), exact, strict=True))), self.by_n)
+        groups = self.votes.groups
+        humans = spa_estimate(
+            groups, self.by_n, level=level, scheme=weights, others=self.others, interval_for=interval_for
+        )
+        value = self.with_model.value(self.by_n)
         gap = value - float(humans)
 
         def of_mine(variance: float, items: float, freedom: float) -> Interval:
@@ -241,14 +238,10 @@ class Both:
         def of_gap(variance: float, items: float, freedom: float) -> Interval:
             return paired(gap, sqrt(variance), items, freedom, level)
 
-        between = self.intervals(self.gap, of_gap)
-        among = {**humans.intervals, ANNOTATORS: for_others(self.others, humans, self.by_n, groups)}
-        if between[ANNOTATORS].low is None:
-            among = between
         return (
             leading(replace(humans, value=value), self.intervals(self.agreement, of_mine), interval_for),
-            leading(humans, among, interval_for),
-            leading(replace(humans, value=gap), between, interval_for),
+            humans,
+            leading(replace(humans, value=gap), self.intervals(self.gap, of_gap), interval_for),
         )
 
     def classes(self, level: float, weights: str) -> tuple[ClassAgreement, ...]:
@@ -302,10 +295,10 @@ def self_agreement(answers: Ints, similarity: Floats | None, level: float) -> Es
     classes = int(answers.max(initial=0)) + 1 if similarity is None else len(similarity)
     labels, runs = (tuple(map(str, range(size))) for size in (classes, len(answers)))
     codes = in_order(item.astype(np.int32), answers[run, item].astype(np.int32), run.astype(np.int32), labels, runs)
-    groups = groups_of_votes(replace(votes_in_codes(codes), similarity=similarity))
+    groups = replace(votes_in_codes(codes), similarity=similarity).groups
     if not groups.size:
         return undefined(NO_RUNS, level, DEFAULT)
-    by_n = {n: Fraction(n - 1) for n in groups.exact}
+    by_n = {n: Fraction(n - 1) for n in groups.sizes.n.tolist()}
     return spa_estimate(groups, by_n, level=level, scheme=DEFAULT)
 
 

@@ -19,21 +19,24 @@ from spagree.codes import Codes, Floats, Ints, numbered, sums
 from spagree.counts.tally import People, Tally
 from spagree.errors import count
 from spagree.estimate import jackknife
-from spagree.estimate.item_groups import ItemGroups, total
-from spagree.estimate.jackknife import Kinds, Sizes, Units
-from spagree.estimate.label_counts import LabelCounts, votes_in_codes
+from spagree.estimate.jackknife import Kinds, Units
 from spagree.estimate.pairs import PairSums, connected, pair_sums, team_of_each
 from spagree.estimate.uncertainty import (
     ANNOTATORS,
+    AUTO,
     ITEMS,
+    ONE_ITEM,
     Estimate,
     Interval,
     effective_items,
     effective_number,
     item_freedom,
+    leading,
+    standard_error,
     steadied,
     wilson,
 )
+from spagree.estimate.votes import ONE_CLUSTER, ItemGroups, LabelCounts, Sizes, total, votes_in_codes
 from spagree.estimate.weights import ByN
 
 MOST_ONE_BY_ONE = 500_000  # annotations to leave out one by one; of more, those of a kind together
@@ -151,7 +154,7 @@ class Others:
     @cached_property
     def sizes(self) -> Sizes:
         """Items and agreeing pairs for each number of annotations."""
-        return Sizes.of(self.patterns)
+        return self.patterns.sizes
 
     def left_out(self, kind: Kind, *, shares: bool = False) -> tuple[LabelCounts, Units]:
         """The votes, with each unit of a kind to leave out: made once, because all schemes and coefficients use them.
@@ -288,13 +291,10 @@ class InTally(Others):
     def sizes(self) -> Sizes:
         """Items and agreeing pairs for each number of annotations."""
         if self.tally.patterns is not None:
-            return Sizes.of(self.patterns)
-        pairable = {cell: items for cell, items in self.tally.cells.items() if cell.n > 1}
-        n = np.array(sorted({cell.n for cell in pairable}), dtype=np.int64)
-        place = np.searchsorted(n, [cell.n for cell in pairable])
-        items = np.array([*pairable.values()], dtype=np.float64)
-        agreeing = items * np.array([cell.pairs for cell in pairable], dtype=np.float64)
-        return Sizes(n, sums(place, items, len(n)), sums(place, agreeing, len(n)))
+            return self.patterns.sizes
+        cells = np.array([[cell.n, cell.pairs, items] for cell, items in self.tally.cells.items()], dtype=np.float64)
+        n, pairs, items = cells.reshape(-1, 3).T
+        return Sizes.of(n, items, pairs)
 
     def _units_of(self, kind: Kind, shares: bool) -> tuple[LabelCounts, Units]:
         if kind == "people":
@@ -306,21 +306,36 @@ class InTally(Others):
         return super()._units_of(kind, shares)
 
 
-def for_others(others: Others, figure: Estimate, by_n: ByN, groups: ItemGroups) -> Interval:
-    """SPA's interval for other annotators on new items; ``by_n`` also has the weights without one annotation.
+def spa_estimate(
+    groups: ItemGroups,
+    by_n: ByN,
+    *,
+    level: float,
+    scheme: str,
+    others: Others | str | None = None,
+    interval_for: str = AUTO,
+    variance: float | None = None,
+) -> Estimate:
+    """SPA under the weights ``by_n``, exact, with its intervals, both on the steadied error.
 
-    Like the interval over items it uses the steadied error, and it is never the narrower of the two.
+    ``variance`` is that over items, by default the linearised one. ``others`` says what its annotators tell about
+    others, or why nothing; for them ``by_n`` also has the weights without one annotation.
     """
-    items, weights = figure.intervals.get(ITEMS), groups.weights(by_n)
-    if figure.value is None or items is None or items.stderr is None:
-        return Interval(None, None, None, figure.undefined)
-    value, variance = figure.value, items.stderr**2
-    added = steadied(value, items.stderr, groups, weights) ** 2 - variance
+    plain = Estimate(groups.sizes.value(by_n), None, None, None, level, scheme)
+    if groups.units < 2:
+        return replace(plain, undefined=ONE_ITEM if groups.size < 2 else ONE_CLUSTER)
+    value, weights = float(plain), groups.weights(by_n)
+    over_items = standard_error(value, groups, weights) ** 2 if variance is None else variance
+    added = steadied(value, sqrt(over_items), groups, weights) ** 2 - over_items
 
     def made(variance: float, equal_items: float, freedom: float) -> Interval:
-        low, high = wilson(value, sqrt(variance + added), equal_items, figure.level, freedom)
-        return Interval(sqrt(variance), low, high)
+        ends = wilson(value, sqrt(max(0.0, variance + added)), equal_items, level, freedom)
+        return Interval(sqrt(variance), *ends)
 
-    without = others.figure(lambda _, units: others.sizes.without(units, by_n))
     equal, freedom = effective_items(groups, weights), item_freedom(groups, weights)
-    return others.intervals(without, variance, equal, freedom, made, others.between_pairs(value))[ANNOTATORS]
+    if others is None or isinstance(others, str):
+        reason = {} if others is None else {ANNOTATORS: Interval(None, None, None, others)}
+        return leading(plain, {ITEMS: made(over_items, equal, freedom), **reason}, interval_for)
+    without = others.figure(lambda _, units: others.sizes.without(units, by_n))
+    met = others.between_pairs(value)
+    return leading(plain, others.intervals(without, over_items, equal, freedom, made, met), interval_for)

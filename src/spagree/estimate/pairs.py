@@ -33,7 +33,6 @@ from spagree.codes import (
 )
 from spagree.counts.tally import Tally
 from spagree.errors import DataError, UsageError, count
-from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,
     FEW_FOR_METRIC,
@@ -46,6 +45,7 @@ from spagree.estimate.uncertainty import (
     raised,
     wilson_each,
 )
+from spagree.estimate.votes import LabelCounts
 from spagree.messages import Warning, opt
 
 if TYPE_CHECKING:

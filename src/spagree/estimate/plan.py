@@ -26,9 +26,8 @@ import polars
 from spagree.codes import Floats
 from spagree.counts.tally import Tally
 from spagree.errors import UsageError
-from spagree.estimate.item_groups import ItemGroups, relative_weights
-from spagree.estimate.label_counts import LabelCounts, item_groups_of
 from spagree.estimate.uncertainty import LEAST_FREEDOM, Estimate, half_interval, standard_error, steadied, wilson
+from spagree.estimate.votes import ItemGroups, LabelCounts, item_groups, relative_weights
 from spagree.estimate.weights import weigh_at
 from spagree.options import CustomWeights
 from spagree.read.timestamps import is_date, unix_seconds
@@ -225,7 +224,7 @@ class Project:
     @cached_property
     def groups(self) -> tuple[ItemGroups, Floats]:
         """The pairable items, and the weight of an item of each group."""
-        groups = item_groups_of(self.tally, self.votes)
+        groups = item_groups(self.tally, self.votes)
         return groups, np.array([self.k[n] for n in groups.n.tolist()])
 
     @cached_property

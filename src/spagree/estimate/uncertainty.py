@@ -17,7 +17,7 @@ import numpy as np
 
 from spagree.codes import Floats, Ints
 from spagree.errors import UsageError, unknown_name
-from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, exact_mean, total
+from spagree.estimate.votes import Clustered, ItemGroups, total
 from spagree.messages import opt
 
 MOST_FREEDOM = 1e12  # the quantile is the normal one
@@ -320,27 +320,6 @@ def check_level(level: float) -> None:
         raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
 
-def estimate(
-    value: float, groups: ItemGroups, weights: Floats, *, level: float, scheme: str, variance: float | None = None
-) -> Estimate:
-    """Attach standard error and Wilson interval to a weighted mean agreement; by default the linearised variance."""
-    if groups.units < 2:
-        reason = ONE_ITEM if groups.size < 2 else ONE_CLUSTER
-        return Estimate(value, None, None, None, level, scheme, undefined=reason)
-    stderr = standard_error(value, groups, weights) if variance is None else sqrt(variance)
-    effective, freedom = effective_items(groups, weights), item_freedom(groups, weights)
-    low, high = wilson(value, steadied(value, stderr, groups, weights), effective, level, freedom)
-    return Estimate(value, stderr, low, high, level, scheme, intervals={ITEMS: Interval(stderr, low, high)})
-
-
-def spa_estimate(
-    groups: ItemGroups, by_n: Mapping[int, Fraction], *, level: float, scheme: str, variance: float | None = None
-) -> Estimate:
-    """SPA under the weights ``by_n``, exact, with its standard error and interval."""
-    value, weights = exact_mean(groups, by_n), groups.weights(by_n)
-    return estimate(value, groups, weights, level=level, scheme=scheme, variance=variance)
-
-
 def standard_error(value: float, groups: ItemGroups, weights: Floats) -> float:
     """sqrt(G/(G−1) · Σ_g (Σ k(P − SPA))²) / Σ k, by linearisation; g is an item, or a cluster of them."""
     spread = total(groups.unit_sizes * groups.per_unit(weights * (groups.agreement - value)) ** 2)
@@ -426,17 +405,19 @@ class Bootstrap:
         if not isinstance(self.seed, int) or self.seed < 0:
             raise UsageError(f"seed {self.seed!r}: a seed is a whole number from 0 on")
 
-    def refine(self, figure: Estimate, groups: ItemGroups, weights: Floats) -> Estimate:
+    def refine(
+        self, figure: Estimate, groups: ItemGroups, by_n: Mapping[int, Fraction], interval_for: str = AUTO
+    ) -> Estimate:
         """Replace the interval and standard error by those of the replicates (percentiles)."""
         if figure.value is None or figure.undefined:
             return figure
-        means = self.means(groups, weights)
+        means = self.means(groups, groups.weights(by_n))
         tail = (1 - figure.level) / 2
         low, high = np.quantile(means, [tail, 1 - tail])
         what = "items" if groups.cluster is None else "clusters"
         method = f"bootstrap of {what}, {self.replicates} replicates, seed {self.seed}"
         drawn = Interval(float(np.std(means, ddof=1)), float(low), float(high))
-        return leading(replace(figure, method=method), {**figure.intervals, ITEMS: drawn}, figure.interval_for)
+        return leading(replace(figure, method=method), {**figure.intervals, ITEMS: drawn}, interval_for)
 
     def means(self, groups: ItemGroups, weights: Floats) -> Floats:
         """SPA of each replicate: items or clusters drawn with replacement, as a multinomial over identical ones."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import comb, inf
 from typing import Literal
@@ -14,7 +14,7 @@ import numpy as np
 from spagree.codes import Floats
 from spagree.counts.tally import Tally
 from spagree.errors import UsageError, unknown_name
-from spagree.estimate.label_counts import LabelCounts
+from spagree.estimate.votes import LabelCounts
 from spagree.options import CustomWeights
 
 
@@ -67,6 +67,10 @@ class Weights:
     by_n: ByN
     fallback: str | None = None
     """Why another scheme's weights are used instead, if they are."""
+    every: ByN = field(default_factory=dict)
+    """The same, and where they are known also those of items that lose an annotation."""
+    unknown: str | None = None
+    """Why these are not known."""
 
 
 def weigh(scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None = None) -> Weights:
@@ -81,7 +85,13 @@ def weigh(scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None =
     Traceback (most recent call last):
     spagree.errors.UsageError: unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, annotations, ...
     """
-    return weigh_at([n for n in tally.items_by_n if n > 1], scheme, tally, votes)
+    occur = [n for n in tally.items_by_n if n > 1]
+    try:
+        whole = weigh_at(sorted({*occur, *(n - 1 for n in occur if n > 2)}), scheme, tally, votes)
+    except UsageError as error:  # custom weights need not be given for fewer annotations than occur
+        found = weigh_at(occur, scheme, tally, votes)
+        return replace(found, every=found.by_n, unknown=error.message)
+    return replace(whole, by_n={n: whole.by_n[n] for n in occur}, every=whole.by_n)
 
 
 def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None = None) -> Weights:

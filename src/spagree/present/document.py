@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from spagree import __version__
 from spagree.errors import FileError, UsageError, there
 from spagree.estimate import Estimate
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import checks
 from spagree.estimate.comparison import ALPHA, p_of
 from spagree.estimate.uncertainty import Interval

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from spagree.errors import there
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.present.next_steps import Source, next_steps
 from spagree.present.sentences import both_intervals, headline, interval_name
 from spagree.present.verdicts import verdict

@@ -12,7 +12,7 @@ from spagree.errors import Absent, count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
 from spagree.estimate.actions import COPIES, Step
 from spagree.estimate.annotators import OTHERS_ALIKE
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS, POPULATIONS, WILSON
 from spagree.estimate.watch import change_of

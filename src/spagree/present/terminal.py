@@ -15,7 +15,7 @@ from rich.text import Text
 
 from spagree.errors import count, there
 from spagree.estimate import Estimate, Findings
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.uncertainty import POPULATIONS
 from spagree.estimate.weights import DEFAULT
 from spagree.present import sentences

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from spagree.errors import Absent, count, known, there
 from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.actions import PEOPLE, SCALE, annotators_decide
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import Check
 from spagree.estimate.pairs import Overlap
 from spagree.estimate.uncertainty import ANNOTATORS

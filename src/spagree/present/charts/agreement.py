@@ -15,8 +15,7 @@ from spagree.errors import DataError, count, known, there
 from spagree.estimate import Estimate
 from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE
 from spagree.estimate.annotators import mean_agreement
-from spagree.estimate.breakdown_values import Breakdowns
-from spagree.estimate.breakdowns import MOST_PEOPLE
+from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns
 from spagree.estimate.missingness import in_ranges
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts.save import to_altair

@@ -19,7 +19,7 @@ from typing import Any
 from spagree import __version__
 from spagree.errors import MissingExtraError, count, there
 from spagree.estimate.actions import CLASSES, PERIOD
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Interval
 from spagree.present.charts.agreement import annotator_keys, class_keys, development_steps
 from spagree.present.charts.spec import PAGE, theme

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from spagree.errors import SpagreeError
-from spagree.estimate.breakdown_values import Breakdowns
+from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts.agreement import CHARTS
 from spagree.present.tables import Column, Shown, cell

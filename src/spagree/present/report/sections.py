@@ -12,8 +12,7 @@ from spagree import __version__
 from spagree.errors import count, known, there
 from spagree.estimate import NOMINAL
 from spagree.estimate.actions import CLASSES, COPIES, ONE_LABEL, PEOPLE
-from spagree.estimate.breakdown_values import Breakdowns
-from spagree.estimate.breakdowns import MOST_DISPUTED
+from spagree.estimate.breakdowns import MOST_DISPUTED, Breakdowns
 from spagree.estimate.checks import FINE
 from spagree.estimate.development import window
 from spagree.estimate.pairs import Overlap, Team
