@@ -143,13 +143,15 @@ def chance(
         totals = used.per_label(entries(used, shares=rule.shares))
         found = _Coefficient.of(rule, used, pairable, by_n, level, float(by_chance[0]), totals / total(totals))
         variance = jackknife.variance(_kappas(counts.sizes.without(units, by_n), by_chance[1:]), units.times)
-        others = told
+        known: tuple[Others, Without] | str
         if isinstance(told, InTally) and rule.shares and (len(counts.labels) > TWO or told.teams is not None):
-            others = Message(NO_OTHER_LABELS)
+            known = Message(NO_OTHER_LABELS)
+        elif isinstance(told, str):
+            known = told
+        else:
+            known = told, told.figure(partial(_without, rule, by_n), shares=rule.shares)
         scheme = weights.scheme if rule.weights == "scheme" else rule.weights
-        values = partial(_without, rule, by_n)
-        without = None if isinstance(others, str) else others.figure(values, shares=rule.shares)
-        coefficients[name] = found.corrected(scheme, variance, others, without, interval_for)
+        coefficients[name] = found.corrected(scheme, variance, known, interval_for)
     reason = ""
     if isinstance(people, str):
         reason = people
@@ -165,7 +167,8 @@ def chance(
     by_n, own = by_scheme["flat"], _LabelsOfEach.of(people)
     found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, own.together(), own.mean(counts.labels))
     variance = jackknife.variance(*own.without(people, by_n)("items"))
-    coefficients[CONGER] = found.corrected("flat", variance, told, own.without(people, by_n), interval_for)
+    known = told if isinstance(told, str) else (told, own.without(told, by_n))
+    coefficients[CONGER] = found.corrected("flat", variance, known, interval_for)
     return coefficients
 
 
@@ -261,11 +264,11 @@ class _Coefficient:
         return cls(rule, votes, pairable, level, weights, observed, expected, shares, informing)
 
     def corrected(
-        self, weights: str, variance: float | None, told: Others | str, without: Without | None, interval_for: str
+        self, weights: str, variance: float | None, told: tuple[Others, Without] | str, interval_for: str
     ) -> Corrected:
         """The value with its intervals, or the reason there is none, from its variance over items or clusters.
 
-        ``without`` is the coefficient without each of the annotators, if these tell anything about others.
+        ``told`` are the annotators with the coefficient without each of them, or why they tell nothing about others.
         """
         if not self.expected <= CERTAIN:  # also if it is not a number
             labels = self.pairable.label
@@ -284,11 +287,12 @@ class _Coefficient:
         by_squares = self.rule.rare_labels_decide and self.votes.similarity is not None  # fewer degrees for Fisher's z
         freedom = item_freedom(self.votes, self.informing**2 if by_squares else self.informing)
         made = partial(self._interval, value, variance)
-        if isinstance(told, str) or without is None:
-            intervals = {ITEMS: made(variance, size, freedom), ANNOTATORS: Interval(None, None, None, str(told))}
+        if isinstance(told, str):
+            intervals = {ITEMS: made(variance, size, freedom), ANNOTATORS: Interval(None, None, None, told)}
         else:
-            met = told.between_pairs(self.observed) / (1 - self.expected) ** 2
-            intervals = told.intervals(without, variance, size, freedom, made, met)
+            others, without = told
+            met = others.between_pairs(self.observed) / (1 - self.expected) ** 2
+            intervals = others.intervals(without, variance, size, freedom, made, met)
         return leading(plain, intervals, interval_for)
 
     def _informative(self, votes: LabelCounts) -> float:

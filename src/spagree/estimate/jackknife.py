@@ -7,7 +7,7 @@ and its other annotation is lost as well.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Self
@@ -17,45 +17,9 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, numbered, run_starts, sums
 from spagree.counts.tally import People
 from spagree.estimate.uncertainty import deviations
-from spagree.estimate.votes import LabelCounts, add_up, relative_weights, total
+from spagree.estimate.votes import LabelCounts, Leaving, add_up, relative_weights, total
 
 ROWS_AT_ONCE = 500_000
-
-
-@dataclass(frozen=True)
-class Leaving:
-    """Units that can be left out, and what each takes from its items.
-
-    Row by row, ``items`` alike items of a unit, of a ``group`` of the votes, go from ``n`` annotations to ``n_left``,
-    and from ``agreeing`` ordered pairs to ``agreeing_left``.
-    """
-
-    unit: Ints
-    group: Ints
-    items: Floats
-    n: Ints
-    n_left: Ints
-    agreeing: Floats
-    agreeing_left: Floats
-    times: Floats
-    """How many units are alike; 0 for one without pairs, which the jackknife does not count."""
-    _: KW_ONLY
-    marked: "Floats | None" = None
-    """How much is marked on the item, by all who saw it; None for labels, where every item counts 1."""
-    marked_left: "Floats | None" = None
-
-    @cached_property
-    def changes(self) -> tuple[Ints, Ints, Floats, Floats]:
-        """Units, numbers of annotations, and how many items and agreeing pairs of that number each adds, in order."""
-        before, after = (self.items if each is None else each for each in (self.marked, self.marked_left))
-        items: Floats = np.concatenate([-before, after])
-        agreeing: Floats = np.concatenate([-self.items * self.agreeing, self.items * self.agreeing_left])
-        unit, n = np.tile(self.unit, 2), np.concatenate([self.n, self.n_left])
-        kept = n > 1
-        unit, n = unit[kept], n[kept]
-        first, place = numbered(unit, n)
-        items, agreeing = (sums(place, each[kept], len(first)) for each in (items, agreeing))
-        return unit[first], n[first], items, agreeing
 
 
 @dataclass(frozen=True, kw_only=True)

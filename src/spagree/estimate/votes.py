@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import fsum
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, pairs_within, run_starts, sums
+from spagree.codes import Codes, Floats, Ints, counted, numbered, pairs_within, run_starts, sums
 from spagree.counts.items import spelled
 from spagree.counts.tally import EXACT, NO_VALUE, Cell, Tally
 from spagree.errors import DataError
@@ -27,14 +27,48 @@ if TYPE_CHECKING:
     import polars
     from numpy.typing import NDArray
 
-    from spagree.estimate.jackknife import Leaving
-
 ALONE = -1  # the code of items that each form their own cluster
 ONE_CLUSTER = "all items are in one cluster: how clusters differ cannot be seen"
 CELLS_AT_ONCE = 4_000_000
 UNDERFLOW = -2000  # powers of two beyond which a weight is nothing beside the largest
 SMALL = 1 << 16
 GATHERING = 100  # looking up one pair of labels takes about as long as this many steps of a matrix product
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Units that can be left out, and what each takes from its items.
+
+    Row by row, ``items`` alike items of a unit, of a ``group`` of the votes, go from ``n`` annotations to ``n_left``,
+    and from ``agreeing`` ordered pairs to ``agreeing_left``.
+    """
+
+    unit: Ints
+    group: Ints
+    items: Floats
+    n: Ints
+    n_left: Ints
+    agreeing: Floats
+    agreeing_left: Floats
+    times: Floats
+    """How many units are alike; 0 for one without pairs, which the jackknife does not count."""
+    _: KW_ONLY
+    marked: Floats | None = None
+    """How much is marked on the item, by all who saw it; None for labels, where every item counts 1."""
+    marked_left: Floats | None = None
+
+    @cached_property
+    def changes(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """Units, numbers of annotations, and how many items and agreeing pairs of that number each adds, in order."""
+        before, after = (self.items if each is None else each for each in (self.marked, self.marked_left))
+        items: Floats = np.concatenate([-before, after])
+        agreeing: Floats = np.concatenate([-self.items * self.agreeing, self.items * self.agreeing_left])
+        unit, n = np.tile(self.unit, 2), np.concatenate([self.n, self.n_left])
+        kept = n > 1
+        unit, n = unit[kept], n[kept]
+        first, place = numbered(unit, n)
+        items, agreeing = (sums(place, each[kept], len(first)) for each in (items, agreeing))
+        return unit[first], n[first], items, agreeing
 
 
 @dataclass(frozen=True)
