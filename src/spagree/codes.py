@@ -82,18 +82,11 @@ class Codes:
         starts = run_starts(self.item, self.label)
         return self.item[starts], self.label[starts], np.diff(starts, append=len(self.item))
 
-    def users_of_own_labels(self) -> list[tuple[str, str]]:
-        """Each annotator who shares no label with anybody, with each label they used."""
+    def users_of_labels(self) -> list[tuple[str, str]]:
+        """Each annotator with each label they used."""
         is_known, classes = self.annotator != UNKNOWN, max(1, len(self.labels))
         pairs, _ = counted(self.annotator[is_known].astype(np.int64) * classes + self.label[is_known])
-        people, labels = np.divmod(pairs, classes)
-        shares_some = np.zeros(len(self.annotators), dtype=np.bool_)
-        shares_some[people[np.bincount(labels)[labels] > 1]] = True
-        chosen = ~shares_some[people]
-        return [
-            (self.annotators[person], self.labels[label])
-            for person, label in zip(people[chosen], labels[chosen], strict=True)
-        ]
+        return [(self.annotators[pair // classes], self.labels[pair % classes]) for pair in pairs.tolist()]
 
 
 def in_order(

@@ -451,28 +451,6 @@ def test_items_beyond_the_precision_of_floats_stay_apart() -> None:
     assert spagree.measure(duckdb.sql(numbers)).findings.data.items == 10
 
 
-OWN = [
-    (f"q{i}", who, f"{label}{'!' * (who == 'eve')}")
-    for i in range(30)
-    for who in ("ann", "bob", "eve")
-    for label in "xy"
-]
-
-
-@pytest.mark.parametrize(
-    "rows", [OWN, [row for row in OWN if row[1] != "eve"], [row for row in OWN if row[1] == "eve"]]
-)
-def test_own_labels_are_found_in_codes(rows: list[tuple[str, str, str]]) -> None:
-    frame = read(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")).frame
-    users: dict[str, set[str]] = {}
-    for _, who, label in rows:
-        users.setdefault(label, set()).add(who)
-    shared = {who for _, who, label in rows if len(users[label]) > 1}
-    expected = {(who, label) for _, who, label in rows if who not in shared}
-    found = coded(frame).users_of_own_labels()
-    assert set(found) == expected and len(found) == len(expected)
-
-
 def counted_in_full(path: Path, **options: Any) -> Codes | None:
     return codes_of(measured(path, options, in_full=True))
 

@@ -474,6 +474,22 @@ def test_annotations_come_change_and_go(seed: int) -> None:
     assert over_items(spagree.measure(state).findings).spa == over_items(spagree.measure(wanted).findings).spa
 
 
+@pytest.mark.parametrize("people", [("ann", "bob"), ("ann", None), (None, None)])
+def test_kinds_of_annotations_are_those_of_a_batch_and_unknown_of_unknown_people(people: tuple[Any, Any]) -> None:
+    rows = [("q1", people[0], "x"), ("q1", people[1], "y"), ("q2", people[0], "x")]
+    state = LiveTally()
+    for row in rows:
+        state.add(*row)
+    found, expected = (
+        state.tally(),
+        spagree.tally(
+            pl.DataFrame(rows, schema=dict.fromkeys(("item", "annotator", "label"), pl.String), orient="row")
+        ),
+    )
+    assert (found, found.people) == (expected, expected.people)
+    assert (found.people is None) is (people == (None, None))
+
+
 def test_a_cluster_need_only_be_named_once() -> None:
     state = LiveTally()
     state.add("q1", "ann", "yes", cluster="d1")

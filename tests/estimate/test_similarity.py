@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -211,6 +212,12 @@ def test_inverse_variances_of_a_metric_equal_brute_force() -> None:
     mean = np.dot(values, chances)
     variance = np.dot((np.array(values) - mean) ** 2, chances)
     assert float(weigh("inv_var_class", tally, found).by_n[3]) == pytest.approx(1 / variance)
+
+
+def test_labels_that_are_all_missing_leave_every_figure_undefined_under_a_metric() -> None:
+    table = {"item": ["q1", "q1"], "annotator": ["a", "b"], "label": pl.Series([None, None], dtype=pl.Int64)}
+    agreement = spagree.measure(pl.DataFrame(table), metric="interval")
+    assert agreement.spa.value is None and agreement.data.items == 0
 
 
 def test_edge_is_used_if_nothing_varies() -> None:

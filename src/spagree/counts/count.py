@@ -24,6 +24,7 @@ from spagree.counts.items import (
     N,
     Packing,
     item_sums,
+    items_in_codes,
     size,
     spelled,
     word,
@@ -139,7 +140,7 @@ def count(
     tally = _with_people(tally, held, people_above, totals)
     refuse_changed(annotations.watched)
     names = partial(names_of_items, clean.frame, tally.items)
-    users = codes.users_of_own_labels if codes is not None else partial(users_of_labels, clean.frame)
+    users = codes.users_of_labels if codes is not None else partial(users_of_labels, clean.frame)
     warnings = _warnings(tally, totals, names, users, annotations, settled=clean.warnings)
     return Counted(tally, held, warnings if chosen.of_sets or chosen.separator else warnings + warn_sets(totals))
 
@@ -203,7 +204,7 @@ def _count_few(annotations: Annotations, policies: Policies, *, in_full: bool) -
     def names() -> Iterable[Any]:
         return few.sample(max(1, tally.items // MOST_COMPARED)) if few.sample else codes.item_names or ()
 
-    warnings = _warnings(tally, tally.labels, names, codes.users_of_own_labels, annotations)
+    warnings = _warnings(tally, tally.labels, names, codes.users_of_labels, annotations)
     return Counted(tally, Held(few, codes), warnings + warn_sets(tally.labels))
 
 
@@ -287,9 +288,7 @@ def tally_of_codes(codes: Codes, left_out: Mapping[str, int]) -> Tally:
     per_annotator = np.bincount(codes.annotator[codes.annotator != UNKNOWN], minlength=len(codes.annotators)).tolist()
     annotators = {who: size for who, size in zip(codes.annotators, per_annotator, strict=True) if size} or None
     item, label, count = codes.counts
-    first = run_starts(item)
-    n = np.add.reduceat(count, first) if len(first) else count
-    refuse_overflow(int(n.max(initial=0)))
+    refuse_overflow(int(np.bincount(codes.item).max(initial=0)))
     is_countable = len(codes.labels) <= MOST_CLASSES or len(codes.item) <= MOST_ROWS_FETCHED  # as on an engine
     found = coded_patterns(codes.labels, item, label, count, MOST_PATTERNS) if is_countable else None
     if found is not None:
@@ -297,19 +296,9 @@ def tally_of_codes(codes: Codes, left_out: Mapping[str, int]) -> Tally:
         sizes = np.bincount(number, minlength=len(patterns)).tolist()
         return Tally.from_patterns(dict(zip(patterns, sizes, strict=True)), annotators, left_out)
     # More combinations of labels than a tally keeps
-    import polars
-
     per_label = np.bincount(label, count, len(codes.labels)).astype(np.int64).tolist()
     totals = commonest_first({label: size for label, size in zip(codes.labels, per_label, strict=True) if size})
-    pairs = count * (count - 1)
-    agreeing, triples = (np.add.reduceat(values, first) for values in (pairs, pairs * (count - 2)))
-    groups = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
-    ordered = groups.len().sort("n", "pairs", "triples", descending=True)
-    cells = {Cell(*cell): items for *cell, items in ordered.iter_rows()}
-    alone = np.bincount(label[first[n == 1]], minlength=len(codes.labels)).tolist()
-    single = dict(zip(codes.labels, alone, strict=True))
-    pairable = {label: size - single[label] for label, size in totals.items() if size > single[label]}
-    return Tally(cells, totals, pairable, annotators, dict(left_out), None)
+    return _tally(items_in_codes(codes).counts, totals, annotators, left_out, None)
 
 
 def coded_patterns(
@@ -364,20 +353,26 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
     schema = frame.collect_schema()
     booleans = [name for name in columns if schema[name] == nw.Boolean]
     plain = frame.with_columns(nw.col(*booleans).cast(nw.String).str.to_lowercase()) if booleans else frame
-    combinations = _combinations(plain, labels, columns, named)
-    several = {name: any(alike.values[2 * place + 1] for alike in combinations) for place, name in enumerate(columns)}
-    if several.get(CLUSTER):
+    keys: Mapping[Any, int] = labels
+    several = [name for name in columns if rows(having_several(plain, ITEM, name).head(1))]
+    if CLUSTER in several:
         raise _in_several(plain, CLUSTER, named)
-    if several.get(GROUP):
+    if GROUP in several:
         _refuse_varying(plain, named)
-        columns = [name for name in columns if name != GROUP]
+        columns.remove(GROUP)
         given = rows(plain.group_by(GROUP, LABEL).agg(size(plain)))
         counts = {(group, label): int(count) for group, label, count in given}
-        keys = sorted(counts, key=lambda key: (-counts[key], group_name(key[0]), text(key[1])))
-        combinations = _combinations(plain, {key: counts[key] for key in keys}, columns, named)
+        keys = dict(sorted(counts.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
+    combinations = find_counts(plain, keys, columns, most=MOST_KEPT)
+    if combinations is None:
+        options = " and ".join(OPTIONS[name](column) for name, column in named.items() if name in OPTIONS)
+        raise DataError(
+            f"{options}: more than {MOST_KEPT:,} combinations with labels, more than a tally keeps; name a column with "
+            "fewer values, or merge rare labels"
+        )
     items: Counter[tuple[str, Votes]] = Counter()
     for alike in combinations:
-        values = dict(zip(columns, map(group_name, alike.values[::2]), strict=True))
+        values = dict(zip(columns, map(group_name, alike.values), strict=True))
         group = values.get(GROUP, NO_VALUE)
         votes = [
             (group_name(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
@@ -385,20 +380,6 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
         ]
         items[values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))] += alike.items if votes else 0
     return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), _annotators(plain))
-
-
-def _combinations(
-    frame: nw.LazyFrame[Any], keys: Mapping[Any, int], columns: Sequence[str], named: Mapping[str, str]
-) -> list[AlikeItems]:
-    """Items with the same labels, cluster and group; refused if there are more kinds than a tally keeps."""
-    combinations = find_counts(frame, keys, columns, most=MOST_KEPT)
-    if combinations is None:
-        options = " and ".join(OPTIONS[name](column) for name, column in named.items() if name in OPTIONS)
-        raise DataError(
-            f"{options}: more than {MOST_KEPT:,} combinations with labels, more than a tally keeps; name a column with "
-            "fewer values, or merge rare labels"
-        )
-    return combinations
 
 
 def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
@@ -416,9 +397,8 @@ def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
     """Refuse a group column that varies within items and within annotators."""
     if ANNOTATOR not in column_names(frame):
         raise _in_several(frame, GROUP, named)
-    annotators = per_key(frame.filter(~nw.col(ANNOTATOR).is_null()), [ANNOTATOR], [GROUP])
-    varying = annotators.filter(has_several(GROUP)).select(ANNOTATOR, GROUP, f"{GROUP}_last").sort(ANNOTATOR).head(1)
-    for who, first, last in rows(varying):
+    varying = having_several(frame.filter(~nw.col(ANNOTATOR).is_null()), ANNOTATOR, GROUP)
+    for who, first, last in rows(varying.sort(ANNOTATOR).head(1)):
         raise DataError(
             f"{opt.by(named[GROUP])}: it varies within items and within annotators (annotator {shown(text(who))} "
             f"has {_both(first, last)}); name a column that belongs to items, such as a language, or to annotators, "
@@ -428,15 +408,24 @@ def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
 
 def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -> DataError:
     """The error for items that have several values, with the first of them."""
-    grouped = per_key(frame, [ITEM], [name]).filter(has_several(name))
-    total = row_count(grouped)
-    shown_rows = rows(grouped.select(ITEM, name, f"{name}_last").sort(ITEM).head(SHOWN))
+    varying = having_several(frame, ITEM, name)
+    total = row_count(varying)
+    shown_rows = rows(varying.sort(ITEM).head(SHOWN))
     examples = "; ".join(f"item {shown(text(item))} in {_both(first, last)}" for item, first, last in shown_rows)
     what = "clusters" if name == CLUSTER else "groups"
     return DataError(
         f"{OPTIONS[name](named[name])}: {total:,} {'item is' if total == 1 else 'items are'} in several {what} "
         f"({examples}), and an item belongs to one; {REMEDIES[name]}"
     )
+
+
+def having_several(frame: nw.LazyFrame[Any], key: str, name: str) -> nw.LazyFrame[Any]:
+    """(key, first, last): keys with several values in a column; a value in some rows and none in others is several."""
+    value, first, last, lacking = nw.col(name), nw.col("first"), nw.col("last"), nw.col("lacking")
+    ends = value.min().alias("first"), value.max().alias("last"), lacking.sum()
+    grouped = frame.with_columns(value.is_null().cast(nw.Int64).alias("lacking")).group_by(key).agg(*ends)
+    differ = (first != last) | (lacking > 0)
+    return grouped.filter(~first.is_null() & differ).select(key, "first", "last")
 
 
 def _both(first: Any, last: Any) -> str:
@@ -454,8 +443,7 @@ MOST_ROWS_FETCHED = 1_000_000
 class AlikeItems:
     """Items with the same counts and the same values in the item columns."""
 
-    values: tuple[Any, ...]
-    """For each of these columns, the value and whether items have several."""
+    values: Sequence[Any]
     counts: Mapping[Any, int]
     items: int
 
@@ -489,14 +477,12 @@ def find_counts(
             continue
         if len(packed) > most:
             return None
-        width = 2 * len(of_items)
+        width = len(of_items)
         words = [[int(word) for word in row[width + 1 : -1]] for row in packed]
         counts, sizes = packing.unpack(np.array(words, dtype=np.int64).reshape(-1, packing.words))
         # A counter that overflows its bits carries into the next, so the digits no longer add up.
         if [int(row[width]) for row in packed] == sizes.tolist():
-            return [
-                AlikeItems(tuple(row[:width]), votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)
-            ]
+            return [AlikeItems(row[:width], votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)]
     return _counts_in_python(frame, keys, of_items)
 
 
@@ -521,34 +507,10 @@ def _packed(frame: nw.LazyFrame[Any], packing: Packing, of_items: Sequence[str])
         unit = word(labels, packing.bits)
         columns.append((unit * nw.col(COUNT) if has_counts else unit).alias(name))
     sums = (size(frame).alias("n"), *(nw.col(name).sum() for name in names))
-    grouped = per_key(frame.with_columns(*columns), [ITEM], of_items, *sums)
+    grouped = frame.with_columns(*columns).group_by(ITEM, *of_items).agg(*sums)
     # Some engines widen a sum beyond 64 bits.
-    whole = grouped.with_columns(
-        nw.col("n").cast(nw.Int64), nw.col(*names).clip(upper_bound=OVERFLOWN).cast(nw.Int64), *_several(of_items)
-    )
-    values = [name for column in of_items for name in (column, f"{column}_several")]
-    return whole.group_by(*values, "n", *names).agg(nw.len().alias("items"))
-
-
-def per_key(frame: nw.LazyFrame[Any], keys: Sequence[str], columns: Sequence[str], *sums: nw.Expr) -> nw.LazyFrame[Any]:
-    """Sums per key, with the minimum and maximum of each column, and the number of rows without a value."""
-    values = [end for name in columns for end in (nw.col(name).min(), nw.col(name).max().alias(f"{name}_last"))]
-    lacking = [nw.col(f"{name}_none").sum() for name in columns]
-    missing = [nw.col(name).is_null().cast(nw.Int64).alias(f"{name}_none") for name in columns]
-    return (frame.with_columns(*missing) if columns else frame).group_by(*keys).agg(*sums, *values, *lacking)
-
-
-def _several(columns: Sequence[str]) -> list[nw.Expr]:
-    """1 if an item has several values in a column; a value in some rows and none in others counts as several."""
-    return [
-        nw.when(has_several(name)).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"{name}_several") for name in columns
-    ]
-
-
-def has_several(name: str) -> nw.Expr:
-    """Whether a key has several values in a column."""
-    differ = (nw.col(name) != nw.col(f"{name}_last")) | (nw.col(f"{name}_none") > 0)
-    return ~nw.col(name).is_null() & differ
+    whole = grouped.with_columns(nw.col("n").cast(nw.Int64), nw.col(*names).clip(upper_bound=OVERFLOWN).cast(nw.Int64))
+    return whole.group_by(*of_items, "n", *names).agg(nw.len().alias("items"))
 
 
 def _counts_in_python(
@@ -557,32 +519,17 @@ def _counts_in_python(
     """For many labels, or many annotations per item: counted in Python, if there are few enough rows to fetch."""
     if sum(keys.values()) > MOST_ROWS_FETCHED and COUNT not in column_names(frame):
         return None
-    by_group = any(isinstance(key, tuple) for key in keys)
-    columns = [GROUP, LABEL] if by_group else [LABEL]
-    grouped = per_key(frame, [ITEM, *columns], of_items, size(frame))
-    values = [name for column in of_items for name in (column, f"{column}_last", f"{column}_several")]
-    marked = grouped.with_columns(*_several(of_items)) if of_items else grouped
-    fetched = rows(marked.select(ITEM, *columns, COUNT, *values).head(MOST_ROWS_FETCHED + 1))
-    return _items_in_python(fetched, len(columns)) if len(fetched) <= MOST_ROWS_FETCHED else None
-
-
-def _items_in_python(fetched: Sequence[tuple[Any, ...]], width: int) -> list[AlikeItems]:
-    """One entry per item, with the values of its columns and whether they differ between its rows."""
-    counts: dict[Any, dict[Any, int]] = {}
-    values: dict[Any, list[set[Any]]] = {}
-    for item, *row in fetched:
-        key, count, about = row[:width], int(row[width]), row[width + 1 :]
+    of_labels = [GROUP, LABEL] if any(isinstance(key, tuple) for key in keys) else [LABEL]
+    grouped = frame.group_by(ITEM, *of_items, *of_labels).agg(size(frame))
+    fetched = rows(grouped.select(ITEM, *of_items, *of_labels, COUNT).head(MOST_ROWS_FETCHED + 1))
+    if len(fetched) > MOST_ROWS_FETCHED:
+        return None
+    counts: dict[tuple[Any, ...], dict[Any, int]] = {}
+    for *about, label, count in fetched:
+        key = (about.pop(), label) if len(of_labels) > 1 else label
         if count:
-            counts.setdefault(item, {})[tuple(key) if width > 1 else key[0]] = count
-        seen = values.setdefault(item, [set() for _ in range(len(about) // 3)])
-        for place in range(len(seen)):
-            first, last, several = about[3 * place : 3 * place + 3]
-            seen[place] |= {first, last} | ({None} if several and first == last else set())
-
-    def first_and_several(item: Any) -> tuple[Any, ...]:
-        return tuple(value for seen in values[item] for value in (next(iter(seen), None), int(len(seen) > 1)))
-
-    return [AlikeItems(first_and_several(item), votes, 1) for item, votes in counts.items()]
+            counts.setdefault(tuple(about), {})[key] = int(count)
+    return [AlikeItems(values, votes, 1) for (_, *values), votes in counts.items()]
 
 
 @dataclass(frozen=True, eq=False)

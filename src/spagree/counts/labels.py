@@ -201,7 +201,7 @@ def users_of_labels(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
 def warn_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Warning, ...]:
     """Warn about annotators whose labels nobody else uses: probably the same classes under other names.
 
-    ``used_by`` returns pairs of annotator and label; annotators who share a label may be left out.
+    ``used_by`` returns each annotator with each label they used.
     """
     people = tally.annotators or {}
     if not 1 < len(people) <= MOST_COMPARED or tally.annotations > MOST_ANNOTATIONS:

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import polars
 
-from spagree.codes import UNKNOWN, Int32s, Ints, in_order
+from spagree.codes import UNKNOWN, Codes, Int32s, Ints, in_order
 from spagree.counts.count import MOST_PATTERNS, Counted, coded_patterns, tally_of_codes
 from spagree.counts.engines import to_polars
 from spagree.counts.fetch import code_items, code_names
@@ -288,8 +288,7 @@ class LiveTally:
                     np.array(column)[rows] for column in (self._rows.item, self._rows.label, self._rows.annotator)
                 )
                 names = self._rows.labels.by_code, self._rows.annotators.by_code
-                people = people_in_codes(in_order(item, label, annotator, *names))
-                self._answers["whole"] = replace(self._counts(), people=people)
+                self._answers["whole"] = _with_people(self._counts(), in_order(item, label, annotator, *names))
             whole: Tally = self._answers["whole"]
             return whole
 
@@ -448,7 +447,12 @@ def counted_codes(
     codes = in_order(
         item, np.argsort(order).astype(np.int32)[label], annotator, [labels[place] for place in order], annotators
     )
-    return _counted(replace(tally_of_codes(codes, {}), people=people_in_codes(codes)), frame)
+    return _counted(_with_people(tally_of_codes(codes, {}), codes), frame)
+
+
+def _with_people(tally: Tally, codes: Codes) -> Tally:
+    """The tally with the kinds of annotations of each annotator; of unknown annotators nothing is known."""
+    return tally if tally.annotators is None else replace(tally, people=people_in_codes(codes))
 
 
 def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:

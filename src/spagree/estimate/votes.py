@@ -356,7 +356,7 @@ class LabelCounts(Clustered):
         if GATHERING * int((sizes**2).sum()) < len(sizes) * len(self.labels) ** 2:
             return self._gathered(entries, matrix, sizes)
         smooth = np.empty_like(entries)
-        step = max(1, min(len(self.items), CELLS_AT_ONCE // len(self.labels)))
+        step = max(1, min(len(self.items), CELLS_AT_ONCE // max(1, len(self.labels))))
         for start in range(0, len(self.items), step):
             chosen = (self.group >= start) & (self.group < start + step)
             table = np.zeros((step, len(self.labels)))
