@@ -165,7 +165,7 @@ CASES = (
         "wide with two questions on two scales",
         csv("id,ann_x,bob_x,ann_y,bob_y", [[row[0], *row[1:3], "hi", "lo"] for row in wide(DATA)]),
         "--format wide",
-        refused="if 'ann', 'bob' are annotators: --label 'ann_x' --label 'bob_x'",
+        refused="if 'ann', 'bob' are annotators, for 'x': --label 'ann_x' --label 'bob_x'",
     ),
     Case(
         "wide with confidences on another scale",

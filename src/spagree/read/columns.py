@@ -362,13 +362,12 @@ def _fetched(table: Table, keys: Sequence[int], kept: Collection[int]) -> list[t
     return list(zip(*(cells.get(p, texts[p]) for p in texts), strict=True))
 
 
-def values_by_item(table: Table, items: Sequence[int], position: int) -> dict[tuple[str, ...], set[str]]:
-    """The values of a column for each item, as far as the first rows show."""
-    values: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
-    for row in table.sample:
-        if len(row) == len(table.columns) and (value := plain_text(row[position])):
-            values[tuple(plain_text(row[p]) for p in items)].add(value)
-    return values
+def row_keys(table: Table, positions: Sequence[int]) -> list[str]:
+    """The texts of these columns in each of the first rows, such as the item or the annotator of a row."""
+    if len(positions) == 1:
+        (p,) = positions
+        return [plain_text(row[p]) if p < len(row) else "" for row in table.sample]
+    return [" | ".join(plain_text(row[p]) for p in positions if p < len(row)) for row in table.sample]
 
 
 def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> int | None:
@@ -378,9 +377,9 @@ def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> i
     """
     for position, name in enumerate(table.columns):
         if position not in taken and names_link(name):
-            values = values_by_item(table, items, position)
-            links = [value for of_item in values.values() for value in of_item]
-            is_one_each = not items or len(links) == len(values)
+            cells = set(zip(row_keys(table, items), row_keys(table, [position]), strict=True))
+            links = [link for _, link in cells if link]
+            is_one_each = not items or len(links) == len({item for item, link in cells if link})
             if links and is_one_each and all(value.startswith(ADDRESSES) for value in links):
                 return position
     return None

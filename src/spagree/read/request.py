@@ -82,6 +82,11 @@ class Request(Reading):
         """The labels that mean missing."""
         return _several(self.missing)
 
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """The annotators who are left out."""
+        return _several(self.exclude_annotator)
+
     def conditions(self) -> list[Condition]:
         """What --where asks of the rows.
 

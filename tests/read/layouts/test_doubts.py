@@ -8,10 +8,21 @@ import pytest
 
 from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.read.layouts.doubts import BROAD, DOUBTS, LONG, ONE_HOT, REPEATED, UNSORTED, View, refuse, warnings
+from spagree.read.layouts.doubts import (
+    BROAD,
+    DOUBTS,
+    LONG,
+    ONE_HOT,
+    REPEATED,
+    UNKNOWN,
+    UNSORTED,
+    View,
+    refuse,
+    warnings,
+)
 from spagree.read.table import Table
 
-LAYOUTS = {LONG, ONE_HOT, UNSORTED, REPEATED, *BROAD}
+LAYOUTS = {LONG, ONE_HOT, UNKNOWN, UNSORTED, REPEATED, *BROAD}
 
 
 def table(columns: str, *rows: str) -> Table:
@@ -33,7 +44,7 @@ def test_a_doubt_that_the_first_rows_do_not_show_is_found_in_all_of_them() -> No
     places = {ITEM: (0,), ANNOTATOR: (1,), LABEL: (2,)}
     seen = View(table("item,annotator,label,stage", *first), LONG, places)
     assert [warning.code for warning in warnings(seen)] == []
-    whole = replace(seen, table=table("item,annotator,label,stage", *first, *later), _columns={})
+    whole = replace(seen, table=table("item,annotator,label,stage", *first, *later))
     assert [warning.code for warning in warnings(whole)] == ["decisions"]
 
 

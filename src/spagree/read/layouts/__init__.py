@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import ColumnError, SpagreeError
-from spagree.messages import Message, Option, Warning
+from spagree.messages import Message, Option, Warning, opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, FewRows
 from spagree.read.columns import columns_at, everywhere, plain_text
 from spagree.read.files.paths import File
@@ -80,8 +80,9 @@ def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]
             works = not table.sample or not given or _works(table, layout, request, wanted, "no_header" in given)
         except SpagreeError as other:
             works = layout is counts  # whose refusal says what to change
-            hints = other.problems if type(other) is ColumnError and not works else ()
-            ways += [f"{way}; {hint.marked}" for hint in hints]
+            options = way[way.index(opt.format("wide")) :] if opt.format("wide") in way and not works else ""
+            hints = other.problems if type(other) is ColumnError and options else ()
+            ways += [f"{hint.marked} {options}" for hint in hints]
         ways += [way] if works else []
     return ways
 

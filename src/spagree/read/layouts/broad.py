@@ -107,7 +107,8 @@ def _view(table: Table, request: Request, layout: str) -> tuple[View, tuple[Warn
     free = [p for p in range(len(table.columns)) if p not in (*keys, *beside.values())]
     places = {**({key: keys} if keys else {}), **{role: (place,) for role, place in beside.items()}}
     where = [condition.column for condition in request.conditions()]
-    view = View(table, layout, places, guessed=() if chosen else (LABEL,), chosen=where)
+    excluded = request.excluded
+    view = View(table, layout, places, guessed=() if chosen else (LABEL,), chosen=where, excluded=excluded)
     compared, aside = (chosen, ()) if chosen else _sorted(view, free)
     if not compared:
         raise ColumnError(f"{table.name}: no {what} columns besides the {key}; columns: {listed(table.columns)}")

@@ -33,18 +33,19 @@ from spagree.read.columns import (
     named_like,
     plain_name,
     plain_text,
+    row_keys,
     rows_of,
-    values_by_item,
     whole_rows,
     words_of,
 )
-from spagree.read.layouts.lists import LISTED, fields, listed_values, separator_of
+from spagree.read.layouts.lists import are_parallel, fields, listed_values, parted, separator_of
 from spagree.read.request import EACH_ROW
-from spagree.read.table import Table, listed, shown
+from spagree.read.table import MOST_NAMED, Table, listed, shown
 from spagree.read.where import Condition
 from spagree.read.words import phrases, ranked, words
 
 LONG, WIDE, TRANSPOSED, COUNTS, ONE_HOT = "long", "wide", "transposed", "counts", "one-hot"
+UNKNOWN = "unknown"  # before a layout is found
 UNSORTED = "unsorted"  # one of the next three, before the columns to compare are chosen
 BROAD = {WIDE: "annotator", TRANSPOSED: "item", COUNTS: "class"}  # and what each of their columns is
 REPEATED = "repeated"  # wide, where an annotator may not label an item twice
@@ -60,7 +61,8 @@ class View:
 
     ``places``: the columns of each role; ``compared``: the columns of annotators, items or classes of a broad table;
     ``guessed``: the roles that nobody named; ``question``: the column of the questions of a long table; ``chosen``:
-    the columns that --where names; ``stage``: the layout, or UNSORTED; ``is_told``: the user named the layout.
+    the columns that --where names; ``excluded``: the annotators who are left out; ``stage``: the layout, or one of
+    UNKNOWN, UNSORTED and REPEATED; ``is_told``: the user named the layout.
     """
 
     table: Table
@@ -70,9 +72,10 @@ class View:
     guessed: Collection[str] = ()
     question: int | None = None
     chosen: Collection[str] = ()
+    excluded: Collection[str] = ()
     stage: str = ""
     is_told: bool = False
-    _columns: dict[int, Sampled] = field(default_factory=dict)
+    _columns: dict[int, Sampled] = field(default_factory=dict, init=False)  # of this table's rows
 
     def columns(self, positions: Iterable[int]) -> list[Sampled]:
         """What these columns hold."""
@@ -90,19 +93,31 @@ class View:
         return self.columns(self.compared)
 
     @cached_property
+    def items(self) -> list[str]:
+        """The item of each row."""
+        return row_keys(self.table, self.places.get(ITEM, ()))
+
+    def of_items(self, position: int) -> dict[str, set[str]]:
+        """The values of a column for each item that has any."""
+        values: defaultdict[str, set[str]] = defaultdict(set)
+        for item, cell in zip(self.items, self.column(position).cells, strict=False):
+            if text := plain_text(cell):
+                values[item].add(text)
+        return values
+
+    @cached_property
     def answers(self) -> Collection[Mapping[str, str]]:
         """The labels that annotators gave each item, as far as is known who did; the last of one annotator's."""
         if self.layout != LONG:
-            names = [column.name for column in self.ratings]
-            rows = (map(plain_text, row) for row in rows_of(self.ratings))
-            return [{who: label for who, label in zip(names, row, strict=True) if label} for row in rows]
+            columns = [column for column in self.ratings if column.name not in self.excluded]
+            rows = (map(plain_text, row) for row in rows_of(columns))
+            return [{c.name: label for c, label in zip(columns, row, strict=True) if label} for row in rows]
         items: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for row in self.table.sample if self.has(ANNOTATOR) else ():
-            if len(row) == len(self.table.columns):
-                item, who, label = (
-                    " | ".join(plain_text(row[p]) for p in self.places[role]) for role in (ITEM, ANNOTATOR, LABEL)
-                )
-                items[item] |= {who: label} if who and label else {}
+        if self.has(ANNOTATOR):
+            people, labels = (row_keys(self.table, self.places[role]) for role in (ANNOTATOR, LABEL))
+            for item, who, label in zip(self.items, people, labels, strict=True):
+                if who and label and who not in self.excluded:
+                    items[item][who] = label
         return items.values()
 
     @property
@@ -130,12 +145,13 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A doubt about tables, called like the function below it, which sees it: what it needs, says and how it is asked.
+    """A doubt about tables: its public code, what it says and needs; the function below it sees it.
 
     ``of``: layouts, or UNSORTED; ``rows``: the fewest; ``guessed``, ``needs``, ``lacks``: roles that were guessed,
     that have a column, and that have none; ``refuses``: the error, if the table is not read.
     """
 
+    code: str
     says: str
     of: Collection[str]
     rows: int = 1
@@ -146,7 +162,7 @@ class Doubt:
 
     def __call__(self, seen: Callable[[View], Iterable[Values]]) -> Callable[[View], Iterable[Values]]:
         """Enter it in the table of all doubts."""
-        DOUBTS[seen.__name__] = (self, seen)
+        DOUBTS[self.code] = (self, seen)
         return seen
 
 
@@ -155,25 +171,25 @@ DOUBTS: dict[str, tuple[Doubt, Callable[[View], Iterable[Values]]]] = {}
 
 def refuse(view: View) -> None:
     """Refuse a table that is certainly not what it is read as."""
-    for _, doubt, values in _found(view, refusing=True):
+    for doubt, values in _found(view, refusing=True):
         refused = doubt.refuses or DataError
         raise refused(f"{view.table.name}: {doubt.says.format(**values)}", values.get("hints", ()))
 
 
 def warnings(view: View) -> tuple[Warning, ...]:
     """What else the table looks like."""
-    return tuple(Warning(code, doubt.says.format(**values)) for code, doubt, values in _found(view, refusing=False))
+    return tuple(Warning(doubt.code, doubt.says.format(**values)) for doubt, values in _found(view, refusing=False))
 
 
-def _found(view: View, *, refusing: bool) -> Iterator[tuple[str, Doubt, Values]]:
+def _found(view: View, *, refusing: bool) -> Iterator[tuple[Doubt, Values]]:
     """What the doubts see that are about such a view."""
     stage = view.stage or view.layout
-    for code, (doubt, seen) in DOUBTS.items():
+    for doubt, seen in DOUBTS.values():
         if (doubt.refuses is not None) != refusing or stage not in doubt.of or view.size < doubt.rows:
             continue
         has_all = all(map(view.has, doubt.needs)) and not any(map(view.has, doubt.lacks))
         if has_all and set(doubt.guessed) <= set(view.guessed):
-            yield from ((code, doubt, values) for values in seen(view))
+            yield from ((doubt, values) for values in seen(view))
 
 
 # Long tables: spans, boxes and nested cells
@@ -185,6 +201,7 @@ MOST_OFFSET = 1e8  # larger numbers are times, not places in a text
 
 
 @Doubt(
+    "spans",
     "columns {columns} mark spans, not classes; measure how much people agree on them with "
     f"{opt.format('spans')}, and measure_spans() in Python",
     of=(LONG,),
@@ -193,11 +210,12 @@ MOST_OFFSET = 1e8  # larger numbers are times, not places in a text
 def spans(view: View) -> Iterator[Values]:
     """Columns of starts and ends that vary within an item."""
     for marked in _varying_positions(view, "spans"):
-        if set(marked) <= set(view.free()) and _are_spans(view.table, view.places[ITEM], *marked):
+        if set(marked) <= set(view.free()) and _are_spans(view, *marked):
             yield {"columns": listed([view.table.columns[p] for p in marked])}
 
 
 @Doubt(
+    "boxes",
     "columns {columns} mark boxes, not classes; to compare boxes, use a measure made for boxes",
     of=(LONG,),
     refuses=DataError,
@@ -219,23 +237,24 @@ def _varying_positions(view: View, what: str) -> Iterator[list[int]]:
                 yield marked
 
 
-def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
+def _are_spans(view: View, start: int, end: int) -> bool:
     """Whether these are numbers, each start before its end, that differ between the rows of an item."""
-    spans: dict[tuple[object, ...], set[tuple[float, float]]] = {}
-    for row in table.sample:
+    spans: defaultdict[str, set[tuple[float, float]]] = defaultdict(set)
+    for item, *places in zip(view.items, *(column.cells for column in view.columns((start, end))), strict=True):
         try:
-            span = (float(str(row[start])), float(str(row[end])))
-        except (ValueError, IndexError):
-            if row[start : start + 1] in ((None,), ("",), ()):
+            span = (float(str(places[0])), float(str(places[1])))
+        except ValueError:
+            if places[0] in (None, ""):
                 continue
             return False
         if span[0] > span[1] or span[1] > MOST_OFFSET:
             return False
-        spans.setdefault(tuple(row[p] for p in items), set()).add(span)
+        spans[item].add(span)
     return any(len(of_item) > 1 for of_item in spans.values())
 
 
 @Doubt(
+    "labels_are_objects",
     "column {name} holds objects, such as {first}, not labels; {remedy}",
     of=(LONG,),
     refuses=DataError,
@@ -266,6 +285,7 @@ def each_row(table: Table, items: Sequence[int]) -> str:
 
 
 @Doubt(
+    "labels_are_lists",
     "column {name} holds lists, such as {first}{why}: if these are the labels of several annotators, use {options}",
     of=(LONG,),
     rows=2,
@@ -274,14 +294,12 @@ def each_row(table: Table, items: Sequence[int]) -> str:
 def labels_are_lists(view: View) -> Iterator[Values]:
     """All labels of an item in one cell: several rows have one label twice, or no item has a second row."""
     (label, *_), items = view.places[LABEL], view.places[ITEM]
-    column = view.column(label)
+    column, people = view.column(label), view.columns(view.places.get(ANNOTATOR, ()))
     lists = {value: listed_values(value) for value in column.values if is_list(value)}
-    is_alone = not view.has(ANNOTATOR) and view.different(ITEM) == view.size
-    if is_alone and not lists and LISTED.fullmatch(next(iter(column.values), "")):
+    is_alone = view.different(ITEM) == view.size and all(are_parallel(who, column) for who in people)
+    if is_alone and not lists and (several := parted(column)):
         mark = separator_of(column.values)
-        lists = {
-            value: [part.strip() for part in value.split(mark)] for value in column.values if LISTED.fullmatch(value)
-        }
+        lists = {value: [part.strip() for part in value.split(mark)] for value in several}
         kinds = {part for parts in lists.values() for part in parts}
         lists = lists if len(lists) >= NEARLY * len(column.values) and 2 * len(kinds) <= view.size else {}
     repeated = [value for value, parts in lists.items() if len(set(parts)) < len(parts)]
@@ -289,10 +307,12 @@ def labels_are_lists(view: View) -> Iterator[Values]:
         return
     why = ", which has one value twice and so is no set" if repeated else " in the one row of each item"
     options = f"{opt.format('lists')} {each_row(view.table, items)} {opt.label(column.name)}"
+    options += "".join(f" {opt.annotator(who.name)}" for who in people)
     yield {"name": shown(column.name), "first": shown([*repeated, *lists][0]), "why": why, "options": options}
 
 
 @Doubt(
+    "labels_and_lists",
     "column {name} holds {one} as well as {other}, which would be two labels; write all of them in one way",
     of=(LONG,),
     refuses=DataError,
@@ -306,6 +326,7 @@ def labels_and_lists(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "labels_side_by_side",
     "one row per item, and several columns of labels ({names}); to compare them: {options}; to know who gave which "
     "label, write one row per label",
     of=(LONG,),
@@ -325,6 +346,7 @@ def labels_side_by_side(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "label_is_item_text",
     "column {name} has a different value {where}, so it does not look like the label; name the column of the label "
     "with {option} (columns: {columns})",
     of=(LONG,),
@@ -341,8 +363,9 @@ def label_is_item_text(view: View) -> Iterator[Values]:
     is_text = name != "value" and view.size >= MIN_ROWS_OF_LISTS and values > NEARLY * view.size
     if is_one_each or is_text:
         where = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
-        option = next((opt.label(other.name) for other in _other_labels(view)), opt.label)
+        options = [opt.label(other.name) for other in _other_labels(view)[:MOST_NAMED]] or [opt.label]
         all_columns = listed(table.columns)
+        option = " or ".join(options)
         yield {"name": shown(table.columns[label[0]]), "where": where, "option": option, "columns": all_columns}
 
 
@@ -363,6 +386,7 @@ MOST_TRIED = 8  # columns that may be part of the item
 
 
 @Doubt(
+    "file_per_annotator",
     "{files} files label the same items, and no column names annotators: if each file is one annotator, use {option}; "
     "if their names are of no interest: {anyway}",
     of=(LONG,),
@@ -375,15 +399,15 @@ def file_per_annotator(view: View) -> Iterator[Values]:
     sizes = view.table.shares
     if len(sizes) < 2 or view.is_told or view.question is not None:  # noqa: PLR2004
         return
-    items = [repr([row[p] for p in view.places[ITEM] if p < len(row)]) for row in view.table.sample]
     starts = accumulate(sizes, initial=0)
-    parts = [items[start : start + size] for start, size in zip(starts, sizes, strict=False)]
+    parts = [view.items[start : start + size] for start, size in zip(starts, sizes, strict=False)]
     times = Counter(item for part in parts for item in set(part))
     if all(len(set(part)) == len(part) for part in parts) and 2 * sum(n > 1 for n in times.values()) > len(times):
         yield {"files": view.table.files, "option": opt.format("per-annotator"), "anyway": opt.format(LONG)}
 
 
 @Doubt(
+    "few_items",
     "column {name} has only {few}, each labelled many times by the same annotator, so it does not look like the item; "
     "{remedy} (columns: {columns})",
     of=(LONG, ONE_HOT),
@@ -400,13 +424,31 @@ def few_items(view: View) -> Iterator[Values]:
         return
     if view.question is not None and table.different([view.question]) < few:
         return
-    better = table.options(ITEM, _telling(table, view.places))
+    better = table.options(ITEM, telling(table, view.places))
     otherwise = _ids_anew(table) or f"name the columns that identify an item with {opt.item}, repeated if several"
     remedy = f"use {better}" if better else otherwise
     yield {"name": shown(name), "few": count(few, "value"), "remedy": remedy, "columns": listed(table.columns)}
 
 
 @Doubt(
+    "item_constant",
+    "column {name} has one value in all of the first rows, so it does not look like the item; use {option}",
+    of=(LONG,),
+    rows=FEW_ROWS,
+    guessed=(ITEM,),
+    refuses=ColumnError,
+)
+def item_constant(view: View) -> Iterator[Values]:
+    """A guessed item that is the same in all rows, beside another column that may be the item."""
+    others = [p for p in view.free(ITEM) if view.table.different([p]) > 1]
+    others.sort(key=lambda p: not view.column(p).is_id)
+    if others and view.different(ITEM) == 1:
+        name, other = (view.table.columns[p] for p in (view.places[ITEM][0], others[0]))
+        yield {"name": shown(name), "option": opt.item(other)}
+
+
+@Doubt(
+    "looks_clustered",
     "column {name} groups items (in the first rows {items:,} items in {groups:,} groups): if items of one group have "
     "something in common, the interval is too narrow; use {option}",
     of=(LONG,),
@@ -415,7 +457,7 @@ def few_items(view: View) -> Iterator[Values]:
 def looks_clustered(view: View) -> Iterator[Values]:
     """A column has one value for each item, and far fewer values than items."""
     for position in view.free("groups"):
-        values = values_by_item(view.table, view.places[ITEM], position)
+        values = view.of_items(position)
         groups = set().union(*values.values())
         is_grouping = all(len(of_item) == 1 for of_item in values.values()) and 1 < len(groups) <= len(values) / 2
         if is_grouping and len(values) >= FEWEST_CLUSTERED:
@@ -428,6 +470,7 @@ FEWEST_CLUSTERED = 9  # items; below this, little can be seen
 
 
 @Doubt(
+    "control_questions",
     "column {name} marks control questions, whose answers are known ({lost:,} of the first {rows:,}): they were "
     "counted; to leave them out: {without}",
     of=(LONG,),
@@ -450,6 +493,7 @@ def _is_known(view: View, column: Sampled) -> bool:
 
 
 @Doubt(
+    "withdrawn",
     "column {name} says that annotations were withdrawn ({lost:,} of the first {rows:,}), and they were counted; to "
     "leave them out: {without}",
     of=(LONG,),
@@ -462,6 +506,7 @@ def withdrawn(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "unfinished",
     "column {name} says that answers are unfinished or previews ({lost:,} of the first {rows:,} rows), and they were "
     "counted; to leave them out: {without}",
     of=(TRANSPOSED,),
@@ -489,23 +534,29 @@ def _some_rows(column: Sampled, marked: Collection[str]) -> Iterator[Values]:
 
 
 @Doubt(
+    "item_unique",
     "column {item} has a different value in each row; if column {other} is the item, use {option}",
     of=(LONG,),
     rows=FEW_ROWS,
     guessed=(ITEM,),
-    needs=(ANNOTATOR,),
 )
 def item_unique(view: View) -> Iterator[Values]:
     """A guessed item that differs in every row, beside a column in which annotators repeat no value."""
-    table, people = view.table, view.places[ANNOTATOR]
-    free = sorted(view.free(), key=lambda p: plain_name(table.columns[p]) not in words(ITEM))
-    better = [p for p in free if table.different([p]) < view.size == table.different([p, *people])]
-    if view.different(ITEM) == view.size and better:
+    table = view.table
+    if view.different(ITEM) < view.size:
+        return
+    better = [p for p in view.free(ITEM) if AGAIN * table.different([p]) <= view.size]
+    if view.has(ANNOTATOR):
+        free = sorted(view.free(), key=lambda p: plain_name(table.columns[p]) not in words(ITEM))
+        keys = view.places[ANNOTATOR]
+        better = [p for p in free if table.different([p]) < view.size == table.different([p, *keys])]
+    if better:
         item, other = (table.columns[p] for p in (view.places[ITEM][0], better[0]))
         yield {"item": shown(item), "other": shown(other), "option": opt.item(other)}
 
 
 @Doubt(
+    "label_is_reference",
     "column {name} has one value for each item, whoever annotated it, so it looks like a reference and not like an "
     "answer; if column {other} holds the answers, use {option}, otherwise {anyway}",
     of=(LONG,),
@@ -519,7 +570,7 @@ def label_is_reference(view: View) -> Iterator[Values]:
     table, label, items = view.table, view.places[LABEL], view.places[ITEM]
     if not view.free():
         return
-    sizes = Counter(repr([row[p] for p in items if p < len(row)]) for row in table.sample)
+    sizes = Counter(view.items)
     several = sum(size > 1 for size in sizes.values())
     if several < FEWEST_REPEATED or table.different([*items, *label]) > len(sizes):
         return
@@ -529,6 +580,7 @@ def label_is_reference(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "other_label",
     "column {name} {why}; if column {other} holds the labels, use {option}",
     of=(LONG,),
     rows=MIN_ROWS_TO_DOUBT_LABEL,
@@ -565,6 +617,7 @@ MIN_ROWS_TO_SEE_MIXTURES, FEWEST_SWAPPED = 10, 3
 
 
 @Doubt(
+    "decisions",
     "column {name} says that some annotations are later decisions ({first}), and they were counted; to leave them "
     "out: {without}",
     of=(LONG,),
@@ -582,6 +635,71 @@ def decisions(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "kinds_of_annotators",
+    "column {name} says that annotations are of several kinds ({lost:,} of the first {rows:,} are {kinds}), and all "
+    "were compared with each other; to measure the others alone: {without}",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+)
+def kinds_of_annotators(view: View) -> Iterator[Values]:
+    """Models or experts beside people: so says a column with one value for each annotator, or one with such a name."""
+    for position, _ in _varying(view, *(() if view.has(ANNOTATOR) else ("kinds_of_rows",)), share=0):
+        column, people = view.column(position), view.places.get(ANNOTATOR, ())
+        marked = {value for value in column.values if words("not_people") & set(words_of(value))}
+        if column.is_switch and (about := set(words_of(column.name)) & words("not_people", "human")):
+            marked = _cells(column, words("off" if "human" in about else "on"))
+        if not people or view.table.follows(people, position):
+            yield from ({**found, "kinds": listed(sorted(marked), 3)} for found in _some_rows(column, marked))
+
+
+@Doubt(
+    "numbered_anew",
+    "the rows of an item stand apart, and those that stand together agree far more ({within:.0%}) than those that do "
+    "not ({across:.0%}): if items are numbered anew in each part of the table, put the number of the part in front of "
+    "each",
+    of=(LONG,),
+    rows=MIN_ROWS_TO_SEE_MIXTURES,
+    lacks=(COUNT, QUESTION),
+)
+def numbered_anew(view: View) -> Iterator[Values]:
+    """Each item stands in several blocks of rows, by other annotators, who agree with those before only by chance."""
+    labels, part, last = row_keys(view.table, view.places[LABEL]), Counter[str](), None
+    blocks: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    parts_of: defaultdict[str, set[int]] = defaultdict(set)
+    people = row_keys(view.table, view.places[ANNOTATOR]) if view.has(ANNOTATOR) else [""] * len(labels)
+    for item, who, label in zip(view.items, people, labels, strict=True):
+        part[item] += item != last
+        blocks[part[item], item][label] += who not in view.excluded
+        parts_of[who].add(part[item])
+        last = item
+    is_apart = sum(times > 1 for times in part.values()) >= FEWEST_REPEATED and len(labels) >= AGAIN * len(blocks)
+    if not is_apart or (view.has(ANNOTATOR) and any(len(parts) > 1 for parts in parts_of.values())):
+        return
+    whole: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (_, item), given in blocks.items():
+        whole[item].update(given)
+    parts = [[given for (number, _), given in blocks.items() if number == n] for n in {number for number, _ in blocks}]
+    within = [_same_pairs(part) for part in parts]
+    same, pairs = _same_pairs(whole.values())
+    same_within, pairs_within = (sum(numbers) for numbers in zip(*within, strict=True))
+    if pairs == pairs_within or not all(size for _, size in within):
+        return
+    across = (same - same_within) / (pairs - pairs_within)
+    chance = sum((n / len(labels)) ** 2 for n in Counter(labels).values())
+    lowest = min(same / size - len(part) ** -0.5 for (same, size), part in zip(within, parts, strict=True))
+    if across < chance + len(blocks) ** -0.5 and lowest > across:
+        yield {"within": same_within / pairs_within, "across": across}
+
+
+def _same_pairs(groups: Iterable[Counter[str]]) -> tuple[int, int]:
+    """How many pairs of labels of a group are the same, and how many pairs there are."""
+    every = list(groups)
+    same = sum(n * (n - 1) for group in every for n in group.values())
+    return same // 2, sum(group.total() * (group.total() - 1) for group in every) // 2
+
+
+@Doubt(
+    "mixed_rounds",
     "column {name} has several values on one item, so annotations of one are compared with those of another; to "
     "measure one of them: {option}",
     of=(LONG,),
@@ -594,28 +712,27 @@ def mixed_rounds(view: View) -> Iterator[Values]:
         yield {"name": shown(name), "option": opt.where(str(Condition(name, min(values))))}
 
 
-def _varying(view: View, *names: str) -> Iterator[tuple[int, set[str]]]:
+def _varying(view: View, *names: str, share: float = MOSTLY) -> Iterator[tuple[int, set[str]]]:
     """The columns with such a name of which most items with several rows have several values, and these."""
-    items = view.places[ITEM]
-    rows = Counter(repr([str(row[p]).strip() for p in items if p < len(row)]) for row in view.table.sample)
-    several = sum(size > 1 for size in rows.values())
-    for position in view.unchosen(*names):
-        values = values_by_item(view.table, items, position)
+    several = sum(size > 1 for size in Counter(view.items).values())
+    for position in view.unchosen(*names) if several else ():
+        values = view.of_items(position)
         often = sum(len(of_item) > 1 for of_item in values.values())
-        if several and often >= MOSTLY * several:
+        if often and often >= share * several:
             yield position, set().union(*values.values())
 
 
 @Doubt(
+    "sides_swapped",
     "{columns}, so one label means different things; {remedy}",
     of=(LONG,),
     rows=MIN_ROWS_TO_SEE_MIXTURES,
 )
 def sides_swapped(view: View) -> Iterator[Values]:
     """Two columns swap their values within items, as the sides of a comparison do, or a column says so."""
-    table, items, free = view.table, view.places[ITEM], view.unchosen()
+    table, free = view.table, view.unchosen()
     flags = view.unchosen("swapped")
-    if any(len(of_item) > 1 for p in flags for of_item in values_by_item(table, items, p).values()):
+    if any(len(of_item) > 1 for p in flags for of_item in view.of_items(p).values()):
         says = f"column {shown(table.columns[flags[0]])} says that sides were swapped for some annotations of an item"
         yield {"columns": says, "remedy": "turn their labels round"}
         return
@@ -627,9 +744,8 @@ def sides_swapped(view: View) -> Iterator[Values]:
     chosen = view.column(view.places[LABEL][0]).values
     for left, right in (group for group in named.values() if len(group) == 2):  # noqa: PLR2004
         sides: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
-        for row in table.sample:
-            if len(row) == len(table.columns):
-                sides[repr([row[p] for p in items])].add((str(row[left]), str(row[right])))
+        for item, *pair in zip(view.items, *(column.cells for column in view.columns((left, right))), strict=True):
+            sides[item].add((plain_text(pair[0]), plain_text(pair[1])))
         both = sum(any(one != two and (two, one) in pairs for one, two in pairs) for pairs in sides.values())
         if both >= FEWEST_SWAPPED and not chosen.keys() & view.column(left).values.keys():
             one, two = shown(table.columns[left]), shown(table.columns[right])
@@ -639,6 +755,7 @@ def sides_swapped(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "rounded_ids",
     "items such as {first} look like long numbers that a spreadsheet rounded, so different items may have become one; "
     "use the original file, or store the ids as text",
     of=(LONG,),
@@ -655,28 +772,37 @@ def rounded_ids(view: View) -> Iterator[Values]:
 
 
 @Doubt(
-    "column {name} has several values on one item ({item}), whose annotations are compared with each other; if both "
-    "identify an item: {option}",
+    "item_parts",
+    "column {name} has several values on one item ({item}), whose annotations are compared with each other; if "
+    "{which}: {option}",
     of=(LONG,),
     rows=MIN_ROWS_TO_SEE_MIXTURES,
     guessed=(ITEM,),
     lacks=(COUNT, QUESTION),
 )
 def item_parts(view: View) -> Iterator[Values]:
-    """Columns of sentences, lines or texts have several values on one guessed item, each annotated several times."""
-    table, items, more = view.table, list(view.places[ITEM]), list[int]()
-    for position, _ in _varying(view, "parts", ITEM):
-        if plain_name(table.columns[position]) in words("no_parts"):
+    """Columns of batches, lines or texts have several values on one guessed item, each annotated several times."""
+    table, items, more, instead = view.table, list(view.places[ITEM]), list[int](), list[int]()
+    rows = table.small() if table.small is not None else table.sample
+    for position, _ in _varying(view, "parts", "groups", ITEM):
+        name = plain_name(table.columns[position])
+        if name in words("no_parts"):
             continue
         parts = table.different([*items, *more, position])
         if view.size >= AGAIN * parts and parts > table.different([*items, *more]):
             more.append(position)
-    if more:
-        names = [table.columns[p] for p in (*items, *more)]
-        yield {"name": shown(names[len(items)]), "item": shown(names[0]), "option": opt.item(names)}
+        elif name in words(ITEM) and AGAIN * len({row[position] for row in rows if position < len(row)}) <= len(rows):
+            instead.append(position)  # items were numbered in another order by each annotator
+    if more or instead:
+        names = [table.columns[p] for p in (*items, *more)] if more else [table.columns[instead[0]]]
+        shown_name = table.columns[(more or instead)[0]]
+        which = "both identify an item" if more else "it is the item"
+        item = shown(table.columns[items[0]])
+        yield {"name": shown(shown_name), "item": item, "option": opt.item(names), "which": which}
 
 
 @Doubt(
+    "looks_grouped",
     "no item has a label twice, as if equal annotations were joined; {remedy}",
     of=(LONG,),
     rows=MIN_ROWS_TO_SEE_MIXTURES,
@@ -703,6 +829,7 @@ NUMBERED = re.compile(r"(.*?)[ ._\-]?\d+")
 
 
 @Doubt(
+    "two_headers",
     "two header rows: some columns of the first have no name, and the second ({second}) holds nothing that occurs "
     "below; join them into one row, such as {joined}",
     of=(UNSORTED,),
@@ -720,7 +847,32 @@ def two_headers(view: View) -> Iterator[Values]:
         yield {"second": listed(sorted(tops), 4), "joined": shown(f"{view.ratings[0].name} {min(tops)}")}
 
 
-@Doubt("column {name} {looks}", of=(UNSORTED,), lacks=(ITEM, ANNOTATOR), refuses=ColumnError)
+@Doubt(
+    "confusion_matrix",
+    "rows and columns have the same names ({names}), as in a table of how often one annotator said this and another "
+    "that; write one row per item with the labels of both (in pandas: repeat each pair as often as its cell says), and "
+    f"use {opt.format(WIDE)}",
+    of=(UNKNOWN, *BROAD),
+    rows=2,
+    refuses=DataError,
+)
+def confusion_matrix(view: View) -> Iterator[Values]:
+    """As many rows as columns of whole numbers, whose names are the values of another column."""
+    whole = [column for column in view.ratings if column.is_whole and column.name]
+    for other in view.columns(range(len(view.table.columns))) if len(whole) in (view.size, view.size + 1) else ():
+        names = sorted(column.name for column in whole if column is not other)
+        if sorted(other.values) == names:
+            yield {"names": listed(names, 4)}
+            return
+
+
+@Doubt(
+    "hidden_key",
+    "column {name} {looks}",
+    of=(UNSORTED,),
+    lacks=(ITEM, ANNOTATOR),
+    refuses=ColumnError,
+)
 def hidden_key(view: View) -> Iterator[Values]:
     """A column with a different value in every row: it is the item (or the person) under an unusual name."""
     key = ANNOTATOR if view.layout == TRANSPOSED else ITEM
@@ -738,6 +890,7 @@ def hidden_key(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "grid",
     "the columns look like annotators times questions ({first} times {last}); name the columns of one question",
     of=(UNSORTED,),
     refuses=ColumnError,
@@ -750,42 +903,49 @@ def grid(view: View) -> Iterator[Values]:
     people = words("named_people", "named_briefly")
     if all(named_like(word, people) for word in first) and all(word.isdecimal() for word in last):
         return  # expert_1, expert_2, crowd_1 …: annotators of several kinds
-    columns_of = {
-        tuple(first): [pairs[one, last[0]] for one in first],
-        tuple(last): [pairs[first[0], two] for two in last],
-    }
-    sure = [side for side in columns_of if all(word.isdecimal() or named_like(word, people) for word in side)]
+    sides = [
+        (first, last, [[pairs[who, what] for who in first] for what in last]),
+        (last, first, [[pairs[what, who] for who in last] for what in first]),
+    ]
+    numbered = [side for side in sides if all(word.isdecimal() or named_like(word, people) for word in side[0])]
+    rounds = [side for side in sides if all(words("rounds") & set(words_of(word)) for word in side[1])]
+    scaled = [side for side in sides if _share_nothing([view.columns(group) for group in side[2]])]
     hints = [
-        f"if {listed(side, 5)} are annotators: {table.options(LABEL, columns_of[side][:6])}"
-        for side in sure or columns_of
+        f"if {listed(side, 5)} are annotators, for {shown(one)}: {table.options(LABEL, group)}"
+        for side, others, groups in rounds or numbered or scaled or sides
+        for one, group in zip(others[:MOST_QUESTIONS], groups, strict=False)
     ]
     yield {"first": listed(first, 5), "last": listed(last, 5), "hints": hints}
 
 
+def _share_nothing(groups: Sequence[Sequence[Sampled]]) -> bool:
+    """Whether no value of a group of columns occurs in another, as on scales of different questions."""
+    values = [set().union(*(column.values for column in group)) for group in groups]
+    return len(set().union(*values)) == sum(map(len, values))
+
+
+MOST_QUESTIONS = 3  # of a grid, for which the columns are named
+# How names of columns have two parts: "anna round 1" and "ann1_r2"; "fluency 2" and "fluency2"; "ann1_tone".
+TWO_PARTS = tuple(
+    map(re.compile, (r"(.+?)[ _.\-]+([^\W\d_]+[ _.\-]?\d+)", r"(.+?)[ _.\-]*(\d+)", r"(.+)[ _.\-]+([^ _.\-]+)"))
+)
+
+
 def _grid(view: View) -> tuple[dict[tuple[str, str], int], list[str], list[str]]:
     """The columns by the two parts of their names, and both parts; nothing unless each is there with each."""
-    pairs: dict[tuple[str, str], int] = {}
-    for p in view.compared:
-        one, other = _name_parts(view.table.columns[p])
-        if one and other:
-            pairs[one, other] = p
-    sides = ({pair[i] for pair in pairs} for i in (0, 1))
-    first, last = (sorted(side, key=lambda word: (word not in words("named_answers"), word)) for side in sides)
-    is_full = set(pairs) == set(product(first, last)) and len(pairs) == len(view.compared)
-    return (pairs, first, last) if len(first) > 1 < len(last) and is_full else ({}, [], [])
-
-
-def _name_parts(name: str) -> tuple[str, str]:
-    """The two parts of a name: before and after its last separator, or its number.
-
-    >>> _name_parts("ann1_tone"), _name_parts("fluency 2"), _name_parts("fluency2"), _name_parts("Maria")
-    (('ann1', 'tone'), ('fluency', '2'), ('fluency', '2'), ('', ''))
-    """
-    match = re.fullmatch(r"(.+?)[ _.\-]*(\d+)", name) or re.fullmatch(r"(.+)[ _.\-]+([^ _.\-]+)", name)
-    return (match[1], match[2]) if match else ("", "")
+    for name_parts in TWO_PARTS:
+        matches = {p: name_parts.fullmatch(view.table.columns[p]) for p in view.compared}
+        pairs = {(match[1], match[2]): p for p, match in matches.items() if match}
+        sides = ({pair[i] for pair in pairs} for i in (0, 1))
+        first, last = (sorted(side, key=lambda word: (word not in words("named_answers"), word)) for side in sides)
+        is_full = set(pairs) == set(product(first, last)) and len(pairs) == len(view.compared)
+        if len(first) > 1 < len(last) and is_full:
+            return pairs, first, last
+    return {}, [], []
 
 
 @Doubt(
+    "repeated_names",
     "{names} have one name, and there are as many other columns: these look like two answers of each annotator; name "
     "the columns of one: {options}",
     of=(WIDE,),
@@ -812,6 +972,7 @@ def repeated_names(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "data_as_names",
     "the first line holds what the lines below hold ({names}), so it looks like data and not like a header; use "
     "{no_header}, or name the columns with {label}",
     of=BROAD,
@@ -829,6 +990,7 @@ def data_as_names(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "same_names",
     "two columns are called {one} and {two}; each {what} needs a unique name (case is ignored)",
     of=BROAD,
     rows=0,
@@ -843,6 +1005,7 @@ def same_names(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "class_and_total",
     "column {name} counts all annotations, not a class; put the number of those other than {part} in its place "
     "({difference})",
     of=(COUNTS,),
@@ -858,6 +1021,7 @@ def class_and_total(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "rows_of_one_item",
     "{items} in several rows with other labels, such as {first}; {remedy}",
     of=(REPEATED,),
     rows=2,
@@ -866,21 +1030,21 @@ def class_and_total(view: View) -> Iterator[Values]:
 )
 def rows_of_one_item(view: View) -> Iterator[Values]:
     """An annotator labelled an item twice, in rows that are perhaps different items."""
-    keys, given, twice = view.places[ITEM], defaultdict[str, dict[str, str]](dict), dict[str, str]()
-    for place, row in enumerate(view.table.sample):
-        item = " | ".join(plain_text(row[p]) for p in keys if p < len(row))
+    given, twice = defaultdict[str, dict[str, str]](dict), dict[str, str]()
+    for place, item in enumerate(view.items):
         for column in view.ratings:
             label = plain_text(column.cells[place])
             if label and given[item].setdefault(column.name, label) != label:
                 twice[item] = item
     if twice and "" not in twice:
-        remedy = apart_rows(view.table, keys)
+        remedy = apart_rows(view.table, view.places[ITEM])
         again = f"if annotators labelled items again, choose with {opt.duplicates}"
         items = count(len(twice), "item stands", "items stand")
         yield {"items": items, "first": shown(next(iter(twice))), "remedy": f"{remedy}; {again}" if remedy else again}
 
 
 @Doubt(
+    "counts_added",
     "{items} in several rows, whose counts were added, such as {first}; if every row is an item: {option}",
     of=(COUNTS,),
     rows=2,
@@ -888,9 +1052,7 @@ def rows_of_one_item(view: View) -> Iterator[Values]:
 )
 def counts_added(view: View) -> Iterator[Values]:
     """Rows of one item, which are perhaps different items."""
-    keys = view.places[ITEM]
-    rows = Counter(" | ".join(plain_text(row[p]) for p in keys if p < len(row)) for row in view.table.sample)
-    again = [item for item, times in rows.items() if times > 1 and item]
+    again = [item for item, times in Counter(view.items).items() if times > 1 and item]
     if again:
         items = count(len(again), "item stands", "items stand")
         yield {"items": items, "first": shown(again[0]), "option": opt.item(EACH_ROW)}
@@ -907,6 +1069,7 @@ MOST_STEPS = 20  # annotations per item whose percentages are recognised
 
 
 @Doubt(
+    "header_is_data",
     "the first line ({names}) looks like the lines below it, and was taken for the names of columns: if it is data, "
     "use {no_header}",
     of=(LONG, *BROAD),
@@ -920,6 +1083,7 @@ def header_is_data(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "looks_like_header",
     "the first line ({first}) holds nothing that occurs below: if it is a header, leave out {option}",
     of=BROAD,
     rows=MIN_ROWS_TO_SEE_SUMS,
@@ -935,6 +1099,7 @@ def looks_like_header(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "looks_like_counts",
     "{reason}: if columns are classes and cells are counts, use {option}",
     of=(WIDE,),
     rows=MIN_ROWS_TO_SEE_SUMS,
@@ -960,6 +1125,7 @@ def looks_like_counts(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "looks_transposed",
     "{reason}: if each row is an annotator and each column an item, use {options}",
     of=(WIDE,),
     guessed=(LABEL,),
@@ -976,6 +1142,7 @@ def looks_transposed(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "header_again",
     "the first row of {table} ({first}) holds nothing that occurs below, and was counted as an {counted}: if it is a "
     "second header, delete it",
     of=(WIDE, TRANSPOSED),
@@ -991,6 +1158,7 @@ def header_again(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "classes_of_each",
     "{people} each have a 1 in one of {classes}, so they are annotators with a column for each class; give each one "
     "column with the class (in pandas: frame[columns].idxmax(axis=1)), and use {option}",
     of=(COUNTS, WIDE),
@@ -1012,6 +1180,7 @@ def classes_of_each(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "looks_like_labels",
     "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are ratings, "
     "use {option}",
     of=(COUNTS,),
@@ -1025,6 +1194,7 @@ def looks_like_labels(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "looks_like_shares",
     "every row adds up to 100, as percentages of {n} annotations do: if they are, multiply them by {n} and divide by "
     "100 to get counts",
     of=(COUNTS,),
@@ -1054,6 +1224,7 @@ LUCKY = 0.03  # tables in which somebody hardly differs by chance
 
 
 @Doubt(
+    "looks_like_consensus",
     "{what} {name} has the label of most other annotators wherever they have one: if it was decided from theirs, leave "
     "it out: {option}",
     of=(WIDE, LONG),
@@ -1062,7 +1233,7 @@ LUCKY = 0.03  # tables in which somebody hardly differs by chance
 def looks_like_consensus(view: View) -> Iterator[Values]:
     """One differs from most others hardly ever, although as often as the others do it would have many times.
 
-    It may be empty where they tie, or anywhere else.
+    It may be empty where they tie, or anywhere else. One who is not called like the others looks so sooner.
     """
     seen, apart = Counter[str](), Counter[str]()
     for given in view.answers:
@@ -1072,9 +1243,12 @@ def looks_like_consensus(view: View) -> Iterator[Values]:
             seen[who] += decided[label] != ""
             apart[who] += decided[label] not in ("", label)
     followers = []
+    stems = {who: re.sub(r"\W*\d+$|\W\w$", "", who) for who in seen}
+    alike = Counter(stems.values())
     for who in seen if len(seen) > FEWEST_OTHERS else ():
         usual = (apart.total() - apart[who]) / max(1, seen.total() - seen[who])
-        is_often = usual * seen[who] >= log(len(seen) / LUCKY)  # of many, one never differs
+        is_odd = alike[stems[who]] == 1 and len(alike) == 2  # noqa: PLR2004 (the others are called alike)
+        is_often = usual * seen[who] >= log((1 if is_odd else len(seen)) / LUCKY)  # of many, one never differs
         if is_often and apart[who] <= HARDLY * usual * seen[who]:
             followers.append(who)
     what = "column" if view.layout == WIDE else "annotator"
@@ -1094,6 +1268,7 @@ def _majority(sizes: Counter[str], own: str) -> str:
 
 
 @Doubt(
+    "looks_like_reference",
     "{what} {name} agrees with each annotator far more than they do with each other, as a reference or a model would: "
     "if it is no annotator, leave it out: {option}",
     of=(WIDE, LONG),
@@ -1136,6 +1311,7 @@ def looks_like_reference(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "looks_copied",
     "columns {one} and {two} hold the same label in every row: if one is a copy, leave it out: {option}",
     of=(WIDE,),
     rows=MIN_ROWS_TO_COMPARE_COLUMNS,
@@ -1151,6 +1327,7 @@ def looks_copied(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "looks_unassigned",
     "every row holds {value} exactly {times}, as if it stood for annotators who were not asked: if it does, use "
     "{option}",
     of=(WIDE,),
@@ -1170,6 +1347,7 @@ def looks_unassigned(view: View) -> Iterator[Values]:
 
 
 @Doubt(
+    "summary_rows",
     "the last rows ({rows}) look like figures computed from the rows above, and were counted as items; if they are, "
     "delete them from the table{or_use}",
     of=(WIDE, COUNTS),
@@ -1179,8 +1357,7 @@ def summary_rows(view: View) -> Iterator[Values]:
     table, keys = view.table, view.places.get(ITEM, ())
     if not (table.is_whole or table.is_spread):
         return
-    names = [" ".join(plain_text(row[p]) for p in keys if p < len(row)) for row in table.sample]
-    named = [name for name in names if name] or [f"row {len(names)}"]
+    named = [name for name in view.items if name] or [f"row {len(table.sample)}"]
     figures: list[str] = []
     while len(named) > 1 and _is_figure(named[-1]):
         figures.insert(0, named.pop())
@@ -1218,11 +1395,11 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
             name = table.columns[person]
             use = f"use {opt.annotator(name)} if it names the annotators"
             return f"column {shown(name)} distinguishes these annotations: {use}"
-    telling = _telling(table, places)
-    if not telling:
+    items_and_more = telling(table, places)
+    if not items_and_more:
         return _ids_anew(table)
-    items = table.options(ITEM, telling)
-    last = telling[-1]
+    items = table.options(ITEM, items_and_more)
+    last = items_and_more[-1]
     name, first = table.columns[last], next(row[last] for row in table.sample if len(row) > last)
     return (
         f"column {shown(name)} distinguishes these annotations: use {items} if it is part of the item, or "
@@ -1253,7 +1430,7 @@ def _ids_anew(table: Table) -> str:
     )
 
 
-def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
+def telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
     """The columns that would make annotations unique: another item column, or more beside the present ones."""
     free, rows = table.free(places), len(table.sample)
     for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:

@@ -27,7 +27,8 @@ NUMPY = re.compile(r"\b(?:np\.)?(?:array|str_|float\d+|int\d+)\(((?:[^()]|\([^()
 SIDE_BY_SIDE = re.compile(r"""['"]\s+['"]""")  # as numpy writes texts; Python would join them
 WRITTEN = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,\[\]]+)""")
 NOTHING = ("None", "nan", "null", "NaN", "NA", "<NA>")
-LISTED = re.compile(r"[^\s,;|]{1,30}([,;|] ?[^\s,;|]{1,30})+")  # such as Ann1,Ann2
+LISTED = re.compile(r"[^\s,;|]{1,30}([,;|] ?[^\s,;|]{1,30})+|\d{1,3}( \d{1,3})+")  # such as Ann1,Ann2 or 4 5 3
+DECIMAL = re.compile(r"-?\d+,\d+")
 SEPARATORS = (",", ";", "|", "\t")
 MIN_ROWS_OF_SUMS, MIN_ANNOTATIONS, ROUNDING = 5, 3, 0.011
 
@@ -60,6 +61,21 @@ def parsed(text: str, separator: str | None = ",") -> Any:
         raise UnreadableError(text)
     found = ((one or other, bare) for one, other, bare in WRITTEN.findall(text))
     return [None if bare in NOTHING else bare or quoted for quoted, bare in found]
+
+
+def parted(column: columns.Sampled) -> list[str]:
+    """The values that hold several, one after the other, without brackets; none where they are decimal numbers.
+
+    >>> parted(columns.Sampled(0, "labels", ("yes;no", "4 5 3", "not sure")))
+    ['yes;no', '4 5 3']
+    >>> parted(columns.Sampled(0, "weight", ("0,5", "1,0", "1,5")))
+    []
+    """
+    found = [value for value in column.values if LISTED.fullmatch(value)]
+    if found and all(map(DECIMAL.fullmatch, found)):
+        before, after = (set(part) for part in zip(*(value.lstrip("-").split(",") for value in found), strict=True))
+        return found if 2 * len(before & after) >= len(before | after) else []
+    return found
 
 
 def listed_values(text: str) -> list[str | None]:
@@ -156,6 +172,21 @@ def separator_of(texts: Iterable[str]) -> str:
     if every and all(re.fullmatch(r"\d+( \d+)*", text) for text in every):
         return " "
     return max(SEPARATORS, key=lambda mark: sum(mark in text for text in every))
+
+
+def are_parallel(one: columns.Sampled, other: columns.Sampled) -> bool:
+    """Whether two columns hold as many values each in every row, and several in most."""
+    rows = [(plain_text(a), plain_text(b)) for a, b in columns.rows_of((one, other))]
+    is_several = 2 * len(parted(one)) > len(one.values)
+    return is_several and all(len(_parts(a)) == len(_parts(b)) for a, b in rows)
+
+
+def _parts(text: str) -> list[Any]:
+    try:
+        found = parsed(text, separator_of([text]))
+    except UnreadableError:
+        return []
+    return found if isinstance(found, list) else []
 
 
 def has_repeats(texts: Iterable[str]) -> bool:

@@ -52,6 +52,7 @@ def long(table: Table, request: Request) -> Layout:
         guessed=roles.guessed,
         question=question,
         chosen=where,
+        excluded=request.excluded,
         is_told=request.format == "long",
     )
     doubts.refuse(view)

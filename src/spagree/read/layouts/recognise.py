@@ -240,6 +240,7 @@ class UndecidedError(ColumnError):
 
 def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles, request: Request) -> UndecidedError:
     """The error if nothing fits: lists the columns, and names the commands that probably work."""
+    doubts.refuse(doubts.View(table, doubts.UNKNOWN, {}, compared=range(len(table.columns))))
     options = " and ".join(opt[role] for role in lacking)
     is_headless = _is_headless(table)
     ways, others = [], [f"name the column of the {' and of the '.join(lacking)} with {options}"]
@@ -298,10 +299,15 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         return ways if is_class else ways[::-1]
     has_both = ITEM in roles.positions and ANNOTATOR in roles.positions
     if has_both and not columns[roles.positions[ITEM]].is_id:
-        free = [p for p in others if not table.follows([roles.positions[ITEM]], p)]
-        free = [p for p in free if not (columns[p].is_beside_labels or columns[p].is_derived)]
+        keys = [roles.positions[role] for role in (ITEM, ANNOTATOR)]
+        free = [p for p in others if not any(table.follows([key], p) for key in keys)]
+        places = {ITEM: keys[:1], ANNOTATOR: keys[1:]}
+        parts = doubts.telling(table, places) if table.different(keys) < len(table.sample) else []
+        free = [p for p in free if not (p in parts or columns[p].is_beside_labels or columns[p].is_derived)]
         names = [column.name for column in may_be_labels(columns[p] for p in free)][:MOST_NESTED]
-        return [f"if {shown(name)} holds the labels: {opt.label(name)}" for name in names]
+        also = f" {table.options(ITEM, parts)}" if parts else ""
+        ways = [f"if {shown(name)} holds the labels: {opt.label(name)}{also}" for name in names]
+        return [*ways, f"if each of them is a question of its own: {opt.all_questions}"] if len(ways) > 1 else ways
     if nested := _lists(table, roles):
         return nested
     is_wide = sum(is_person(column.name) for column in columns.values()) > 1
@@ -325,10 +331,9 @@ def _lists(table: Table, roles: Roles) -> list[str]:
     nested = [column for column in columns.values() if column.is_nested]
     item = doubts.each_row(table, [roles.positions[ITEM]] if ITEM in roles.positions else [])
     found = [(column, name) for column in nested for name in lists.fields(column)]
-    sizes = {p: sum(map(bool, map(lists.LISTED.fullmatch, column.values))) for p, column in columns.items()}
-    parted = [column for p, column in columns.items() if sizes[p] > len(column.values) / 2]
+    parted = [column for column in columns.values() if 2 * len(lists.parted(column)) > len(column.values)]
     for one, other in combinations(parted, 2):
-        if all(str(a).count(",") == str(b).count(",") for a, b in rows_of((one, other))):
+        if lists.are_parallel(one, other):
             who, label = sorted((one, other), key=lambda column: ANNOTATOR not in column.plain_name)
             found.append((label, f"{opt.label(label.name)} {opt.annotator(who.name)}"))
     alone = [column for column in parted if lists.has_repeats(column.values) and all(column is not c for c, _ in found)]
@@ -344,6 +349,19 @@ def _as_list(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list
     rows = len(table.sample)
     positions = roles.positions
     repeated = [p for p in columns if 1 < len(columns[p].values) < rows]
+    sized = [p for p in repeated if columns[p].plain_name in words("counts") and columns[p].is_whole]
+    if len(sized) == 1 and ANNOTATOR not in positions and LABEL not in positions:  # a query that counted labels
+        free = [p for p in repeated if p not in sized and not columns[p].is_elsewhere]
+        asked = [positions[ITEM]] if ITEM in positions else free
+        pairs = [(i, p) for i in asked for p in free if len(columns[p].values) < len(columns[i].values)]
+        by_votes = f"if {shown(columns[sized[0]].name)} says how many annotators gave the label"
+        counted = [
+            f"{by_votes}: {table.options(ITEM, [i])} {table.options(LABEL, [p])}"
+            for i, p in pairs
+            if table.different([i, p]) == rows
+        ]
+        if counted:
+            return counted[:MOST_NESTED]
     again = sorted(repeated, key=lambda p: columns[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
     rounds = [p for p in again if words("rounds") & {columns[p].plain_name, *words_of(columns[p].name)}]
     people = [positions[ANNOTATOR]] if ANNOTATOR in positions else again
