@@ -112,6 +112,17 @@ def test_the_action_passes_or_fails_the_pipeline(folder: Path, given: dict[str, 
     assert "SPA" in summary.read_text() or "agreement" in summary.read_text()
 
 
+@pytest.mark.parametrize(("version", "installed"), [("", "/the/action"), ("spagree==1.0", "spagree==1.0")])
+def test_the_action_installs_its_own_version_unless_another_is_named(
+    folder: Path, version: str, installed: str
+) -> None:
+    (folder / "bin" / "python").write_text('#!/bin/sh\necho "$@"\n')
+    (folder / "bin" / "python").chmod(0o755)
+    script = ACTION["runs"]["steps"][0]["run"]
+    done = bash(folder, script, VERSION=version, GITHUB_ACTION_PATH="/the/action")
+    assert (done.returncode, done.stdout.split()[-1]) == (0, installed)
+
+
 def test_inputs_of_the_action_reach_the_shell_as_variables_only() -> None:
     assert [step["run"] for step in ACTION["runs"]["steps"] if "${{" in step["run"]] == []
     assert all(step["shell"] == "bash" for step in ACTION["runs"]["steps"])
