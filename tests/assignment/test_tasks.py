@@ -5,25 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import spagree
-from spagree.assignment import assign, save, write_tasks
+from spagree.assignment import assign, write_tasks
 from spagree.present.sentences import explain
 
 ITEMS = {"q1": {"id": "q1", "text": "good <b>"}, "q2": {"id": "q2", "text": "bad"}}
 DESIGN = assign(list(ITEMS), ["ann", "bob"], per_item=2)
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet"])
-def test_an_assignment_is_saved_and_read_again(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    save(DESIGN, path)
-    found = pl.read_parquet(path) if name.endswith("parquet") else pl.read_csv(path)
-    assert found.equals(DESIGN.frame())
-    with pytest.raises(spagree.FileError, match="exists already"):
-        save(DESIGN, path)
 
 
 def test_label_studio_gets_a_list_of_tasks_per_annotator(tmp_path: Path) -> None:

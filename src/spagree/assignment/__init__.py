@@ -9,7 +9,7 @@ design.
 """
 
 from spagree.assignment.design import Assignment, Balance, Person, assign
-from spagree.assignment.files import save, write_tasks
+from spagree.assignment.files import write_tasks
 from spagree.assignment.returned import Returned, check_returned
 
-__all__ = ["Assignment", "Balance", "Person", "Returned", "assign", "check_returned", "save", "write_tasks"]
+__all__ = ["Assignment", "Balance", "Person", "Returned", "assign", "check_returned", "write_tasks"]

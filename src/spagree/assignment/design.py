@@ -9,8 +9,8 @@ if people have limits, skills or earlier annotations, are assigned one by one to
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -49,23 +49,30 @@ class PartialAssignment:
     no path leads to a person with room, no assignment can fit one more annotation of the item.
     """
 
-    def __init__(self, people: Sequence[Person], kinds: Sequence[str] | None, done: set[tuple[int, int]]) -> None:
-        self.people, self.kinds = people, kinds
-        self.done = done
-        self.before = Counter(item for item, _ in done)
+    def __init__(
+        self,
+        people: Sequence[Person],
+        kinds: Sequence[str] | None = None,
+        done: Iterable[tuple[int, int]] = (),
+        met_before: Callable[[int], Ints] | None = None,
+    ) -> None:
+        """``met_before`` says how many items of an earlier part of the design a person shares with everybody."""
+        self.people, self.kinds, self.met_before = people, kinds, met_before
+        self.done: defaultdict[int, list[int]] = defaultdict(list)  # item → people
         self.load = np.zeros(len(people), dtype=np.int64)
-        for _, person in done:
+        for item, person in done:
+            self.done[item].append(person)
             if person < len(people):  # the others have left
                 self.load[person] += 1
         self.limit = np.array([np.iinfo(np.int64).max if p.limit is None else p.limit for p in people])
-        self.people_of: dict[int, list[int]] = {}  # item → people
+        self.people_of: defaultdict[int, list[int]] = defaultdict(list)  # item → people
         self.items_of: list[set[int]] = [set() for _ in people]  # person → items
-        self.shared: Counter[tuple[int, int]] = Counter()
+        self.met: list[Counter[int]] = [Counter() for _ in people]  # person → items shared with others
         self._able: dict[str | None, NDArray[np.int64]] = {}
 
     def already(self, item: int) -> int:
         """Annotations of an item already done or assigned."""
-        return self.before[item] + len(self.people_of.get(item, ()))
+        return len(self.done[item]) + len(self.people_of[item])
 
     def size(self) -> int:
         """Annotations assigned so far."""
@@ -90,18 +97,22 @@ class PartialAssignment:
         if not len(open_):
             self._exchange(item)
             return
-        group = self.people_of.get(item, [])
-        met = np.array([sum(self.shared[_key(j, g)] for g in group) for j in open_.tolist()])
-        self._give(item, int(open_[np.lexsort((random.random(len(open_)), met, self.load[open_]))[0]]))
+        met = np.zeros(len(self.people), dtype=np.int64)
+        for person in self.people_of[item]:
+            met += 0 if self.met_before is None else self.met_before(person)
+            for other, times in self.met[person].items():
+                met[other] += times
+        self._give(item, int(open_[np.lexsort((random.random(len(open_)), met[open_], self.load[open_]))[0]]))
 
     def _free(self, item: int) -> NDArray[np.int64]:
         """Who can do the item and does not have it yet."""
         able = self.able(item)
-        return able[[item not in self.items_of[j] and (item, j) not in self.done for j in able.tolist()]]
+        return able[~np.isin(able, self.people_of[item] + self.done[item])]
 
     def _give(self, item: int, person: int) -> None:
-        for other in self.people_of.setdefault(item, []):
-            self.shared[_key(person, other)] += 1
+        for other in self.people_of[item]:
+            self.met[person][other] += 1
+            self.met[other][person] += 1
         self.people_of[item].append(person)
         self.items_of[person].add(item)
         self.load[person] += 1
@@ -137,19 +148,14 @@ class PartialAssignment:
             self.items_of[giver].discard(passed)
             self.load[giver] -= 1
             for other in self.people_of[passed]:
-                self.shared[_key(giver, other)] -= 1
+                self.met[giver][other] -= 1
+                self.met[other][giver] -= 1
             self._give(passed, person)
             person = giver
         self._give(item, person)
 
 
-def _key(one: int, other: int) -> tuple[int, int]:
-    return (one, other) if one < other else (other, one)
-
-
-Pairs = list[tuple[int, int]]
 TRIES = 500  # swaps tried to connect people who share no item
-MOST_PAIRED = 4_000  # people whose pairs are counted one by one for leftover items
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +264,7 @@ def assign(
     calibration = [(i, j) for i in shared.tolist() for j in range(len(people)) if (i, j) not in done | open_]
     is_free = all(person.limit is None and (person.can is None or kinds is None) for person in people)
     if is_free and not done | open_:
-        work = _cyclic(dealt, len(people), per_item, random)
+        work = _cyclic(dealt, people, per_item, random)
     else:
         work = _deal(dealt, PartialAssignment(people, kinds, {*done, *open_, *calibration}), per_item, random)
     rows = np.concatenate([np.array([*calibration, *own], dtype=np.int64).reshape(-1, 2), work])
@@ -305,9 +311,11 @@ def _placed(pairs: Iterable[tuple[str, str]], names: Sequence[str], people: Sequ
     return placed
 
 
-def _cyclic(items: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
+def _cyclic(items: Ints, everybody: Sequence[Person], k: int, random: np.random.Generator) -> Ints:
     """Full blocks by offsets on a circle, the remainder one by one."""
+    people = len(everybody)
     circle = random.permutation(people)
+    place_of = np.argsort(circle)
     blocks = len(items) // people if people > k else 0  # with k people everyone gets everything
     used = np.zeros(people, dtype=np.int64)  # how often each distance was used, in both directions
     places = np.arange(people)
@@ -317,11 +325,9 @@ def _cyclic(items: Ints, people: int, k: int, random: np.random.Generator) -> In
         members = circle[(places[:, None] + offsets[None, :]) % people]
         own = items[block * people : (block + 1) * people]
         rows.append(np.column_stack([np.repeat(own, k), members.ravel()]))
-    shared = np.zeros((people, people) if people <= MOST_PAIRED else (people, 1), dtype=np.int32)
-    if blocks and people <= MOST_PAIRED:
-        shared[np.ix_(circle, circle)] = used[(places[:, None] - places[None, :]) % people]
-    rows.append(_remainder(items[blocks * people :], people, k, shared, random))
-    dealt = np.concatenate(rows).astype(np.int64)
+    rest = PartialAssignment(everybody, met_before=lambda person: used[(place_of - place_of[person]) % people])
+    rows.append(_deal(items[blocks * people :], rest, k, random))
+    dealt = np.concatenate(rows)
     return dealt if blocks else _connected(dealt, people, k, random)
 
 
@@ -340,29 +346,6 @@ def _offsets(used: Ints, people: int, k: int, random: np.random.Generator) -> In
                 used[distance] += 2 if 2 * distance == people else 1
         chosen.append(best)
     return np.array(chosen)
-
-
-def _remainder(items: Ints, people: int, k: int, shared: NDArray[np.int32], random: np.random.Generator) -> Ints:
-    """Fewer items than people: prefers people with the most open work, then unconnected ones, then strangers."""
-    total = len(items) * k
-    open_ = np.full(people, total // people)
-    open_[random.permutation(people)[: total % people]] += 1
-    group_of = np.arange(people)  # people in one group are connected by these items
-    rows: Pairs = []
-    for item in items.tolist():
-        chosen: list[int] = []
-        noise = random.random(people)
-        for _ in range(k):
-            met = shared[chosen].sum(axis=0) if shared.shape[1] == people else noise
-            known = np.isin(group_of, group_of[chosen])
-            taken = np.isin(np.arange(people), chosen)
-            chosen.append(int(np.lexsort((noise, met, known, -open_, taken))[0]))
-        open_[chosen] -= 1
-        group_of[np.isin(group_of, group_of[chosen])] = group_of[chosen[0]]
-        if shared.shape[1] == people:
-            shared[np.ix_(chosen, chosen)] += 1
-        rows += [(item, person) for person in chosen]
-    return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 def _connected(rows: Ints, people: int, k: int, random: np.random.Generator) -> Ints:

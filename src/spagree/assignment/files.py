@@ -8,7 +8,6 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +22,14 @@ from spagree.read.files import paths
 from spagree.read.request import Request
 from spagree.read.sources import file_table
 from spagree.read.table import cell
-from spagree.write import save_frame, write_atomically
+from spagree.write import write_atomically
 
 
-@dataclass(frozen=True, slots=True)
-class NamedRows:
-    """Rows by the name in their key column, in the order of the file."""
-
-    key: str
-    rows: Mapping[str, Mapping[str, str]]
-
-
-def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -> NamedRows:
-    r"""A file with one row per item or person; the name column is guessed unless ``key`` is given.
+def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -> dict[str, dict[str, str]]:
+    r"""The rows of a file by item or person, in its order; the name column is guessed unless ``key`` is given.
 
     >>> _ = Path("people.csv").write_text("annotator,language\nann,de\nbob,en\n")
-    >>> read_list("people.csv", "annotator").rows["bob"]
+    >>> read_list("people.csv", "annotator")["bob"]
     {'annotator': 'bob', 'language': 'en'}
     """
     file, columns, cells = _read(path)
@@ -53,7 +44,7 @@ def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -
     name, times = Counter(row[place] for row in named).most_common(1)[0]
     if times > 1:
         raise DataError(f"{file}: {role} {name!r} is listed twice; list each {role} once")
-    return NamedRows(columns[place], {row[place]: dict(zip(columns, row, strict=True)) for row in named})
+    return {row[place]: dict(zip(columns, row, strict=True)) for row in named}
 
 
 def read_assignment(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
@@ -86,19 +77,6 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, list[str], list[tuple[str,
 TOOLS = ("label-studio", "potato")
 Columns = Mapping[str, Mapping[str, Any]]
 """What each item's task shows: column → value."""
-
-
-def save(design: Assignment, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write ``item, annotator`` rows as .csv, .csv.gz or .parquet.
-
-    >>> from spagree.assignment import assign
-    >>> save(assign(["q1"], ["ann", "bob"], per_item=2), "assignment.csv")
-    >>> print(Path("assignment.csv").read_text().strip())
-    item,annotator
-    q1,ann
-    q1,bob
-    """
-    save_frame(design.frame(), path, force=force)
 
 
 def write_tasks(

@@ -12,7 +12,7 @@ import click
 
 from spagree.assignment.design import Person, numbered
 from spagree.assignment.design import assign as design_of
-from spagree.assignment.files import read_assignment, read_list, save, write_tasks
+from spagree.assignment.files import read_assignment, read_list, write_tasks
 from spagree.assignment.returned import annotated_pairs
 from spagree.cli.console import draw, note, print_json, refuse_picture, say, tell, working, write_picture
 from spagree.cli.flags import (
@@ -36,7 +36,7 @@ from spagree.present.document import design_rows, development_rows, plan_rows
 from spagree.present.sentences import explain, found_development, people_line, plan_lines
 from spagree.present.terminal import development_table, plan_table
 from spagree.read import read
-from spagree.write import refuse_existing
+from spagree.write import refuse_existing, save_frame
 
 WIDE = 110
 SKILLS = ";"  # between the skills of a person
@@ -169,7 +169,7 @@ def assign(
     if output is not None:
         refuse_existing(output, force=force)
     with working("assigning"):
-        listed = read_list(items, "item", options["item"]).rows
+        listed = read_list(items, "item", options["item"])
         people = _people(annotators, options["limit"], options["can"])
         wanted = (
             {item: _cell(row, options["can"], "ITEMS") for item, row in listed.items()}
@@ -189,7 +189,7 @@ def assign(
         design = design_of(wanted, people, per_item, everyone=options["everyone"], existing=done, kept=kept, seed=seed)
         written: list[object] = []
         if output is not None:
-            save(design, output, force=force)
+            save_frame(design.frame(), output, force=force)
             written.append(output)
         for tool, folder in (("label-studio", options["label_studio"]), ("potato", options["potato"])):
             written += write_tasks(design, tool, folder, listed, force=force) if folder else []
@@ -212,7 +212,7 @@ def _people(people: str, limit: int | None, can: str | None) -> list[Person]:
         names = numbered(int(people)) if people.isdecimal() else list(words(people))
         return [Person(name, limit) for name in names]
     found = []
-    for name, row in read_list(people, "annotator").rows.items():
+    for name, row in read_list(people, "annotator").items():
         most = row.get("limit", "")
         if most and not most.isdecimal():
             raise DataError(f"{people}: limit {most!r} of {name!r}; write a whole number, or leave it empty")
