@@ -90,6 +90,13 @@ def test_every_road_leads_to_the_same_findings(tmp_path: Path) -> None:
     for source in (counted, kept, tmp_path / "saved.json", str(tmp_path / "kept.parquet"), pd.DataFrame(COLUMNS)):
         assert over_items(spagree.measure(source).findings) == expected
     assert spagree.tally(tmp_path / "saved.json") == counted == spagree.tally(kept)
+    live = spagree.LiveTally()
+    for annotation in TRIPLES:
+        live.add(*annotation)
+    for source in (kept, tmp_path / "kept.parquet", live):
+        assert spagree.count_items(source).tally() == kept.tally()
+    with pytest.raises(spagree.UsageError, match="a tally holds no single items"):
+        spagree.count_items(tmp_path / "saved.json")
 
 
 def test_options_reach_the_policies() -> None:

@@ -222,15 +222,10 @@ def tally(source: Any, **options: Unpack[ReadingOptions]) -> Tally:
 
 def tally_and_warnings(source: Any, **options: Any) -> tuple[Tally, tuple[Warning, ...]]:
     """The tally, and what was noticed while reading and counting, which a tally does not keep."""
-    reading, ready_made = Reading(**options), ready(source)
-    if ready_made is not None:
-        refuse_late(reading)
-        if isinstance(ready_made, Counted):
-            ready_made = ready_made.tally
-        return (ready_made.tally() if isinstance(ready_made, ItemCounts) else ready_made), ()
-    annotations = read(source, **options)
-    counted = count(annotations, policies(reading), people_above=0)
-    return replace(counted.tally, counted=_how_counted(reading, annotations)), counted.warnings
+    counted, decided = _alone(source, options, people_above=0)
+    if isinstance(counted, Counted):
+        return replace(counted.tally, counted=decided), counted.warnings
+    return (counted.tally() if isinstance(counted, ItemCounts) else counted), ()
 
 
 def count_items(source: Any, **options: Unpack[ReadingOptions]) -> ItemCounts:
@@ -250,13 +245,27 @@ def count_items(source: Any, **options: Unpack[ReadingOptions]) -> ItemCounts:
 
 def item_counts_and_warnings(source: Any, **options: Any) -> tuple[ItemCounts, tuple[Warning, ...]]:
     """The counts per item, and what was noticed while reading and counting."""
-    reading = Reading(**options)
-    if reading.cluster is not None or reading.by is not None:
-        option = opt.cluster if reading.cluster is not None else opt.by
-        raise UsageError(f"{option}: counts of single items keep no clusters or groups; count a tally instead")
+    for name in (each for each in ("cluster", "by") if options.get(each) is not None):
+        raise UsageError(f"{opt[name]}: counts of single items keep no clusters or groups; count a tally instead")
+    counted, decided = _alone(source, options)
+    if isinstance(counted, Tally):
+        raise UsageError("a tally holds no single items; count the annotations themselves, item by item")
+    if isinstance(counted, ItemCounts):
+        return counted, ()
+    return replace(item_counts(counted), counted=decided), counted.warnings
+
+
+def _alone(
+    source: Any, options: Mapping[str, Any], people_above: float = inf
+) -> tuple[Counted | Tally | ItemCounts, Mapping[str, Any] | None]:
+    """What is counted without being measured, and the options that decided what counts."""
+    reading, made = Reading(**options), ready(source)
+    if made is not None:
+        refuse_late(reading)
+        return made, None
     annotations = read(source, **options)
-    counted = count(annotations, policies(reading))
-    return replace(item_counts(counted), counted=_how_counted(reading, annotations)), counted.warnings
+    counted = count(annotations, policies(reading), people_above=people_above)
+    return counted, _how_counted(reading, annotations)
 
 
 def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:
