@@ -28,7 +28,6 @@ from spagree.estimate.marks import (
     mark_items,
     mark_pairs,
     mark_people,
-    mark_weights,
 )
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.pairs import Overlap, overlap
@@ -255,9 +254,7 @@ class SpanAgreement:
 
     @cached_property
     def _classes(self) -> polars.DataFrame:
-        by_n = mark_weights(self.marks, self.options["weights"])
-        people = mark_people(self.marks)
-        return mark_classes(self.marks, by_n, people, self.options["level"], self.options["interval_for"])
+        return mark_classes(self.counted, **self.options)
 
     def classes(self) -> polars.DataFrame:
         """How often another annotator makes the same mark, and what else it meets, by label."""
@@ -265,7 +262,7 @@ class SpanAgreement:
 
     def confusion(self) -> polars.DataFrame:
         """The labels that people exchange in one place, or in overlapping ones."""
-        return mark_confusion(self.marks, mark_weights(self.marks, self.options["weights"]))
+        return mark_confusion(self.counted, self.options["weights"])
 
     def annotators(self) -> polars.DataFrame:
         """How many of each annotator's marks others confirmed, and how many of theirs were found."""

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
+from polars.testing import assert_frame_equal
 
 import spagree
+import spagree.counts.mark_tally as tallies
 import spagree.counts.marks as counting
 from command import Run
 from spagree.counts.mark_tally import MarkTally
 from spagree.counts.saved import CHECKSUM, marks_from_dict, marks_to_dict
 from spagree.errors import DataError, UsageError
 from spagree.estimate.uncertainty import ITEMS
+from spagree.spans import SpanAgreement
 
 FIGURES = ("exact", "characters", "exact_any_label", "characters_any_label")
 SAW = ["item", "annotator"]
@@ -42,6 +45,57 @@ def drawn(seed: int, seconds: float = 1.0) -> tuple[polars.DataFrame, polars.Dat
     return table, polars.DataFrame(seen, schema=[*SAW, "length"], orient="row")
 
 
+def assert_same(counted: SpanAgreement, whole: SpanAgreement) -> None:
+    """Every figure with both intervals, what is withheld and why, classes, and the counts."""
+    for name in (*FIGURES, "characters_beyond_chance", *whole.outcomes):
+        mine, theirs = (getattr(each.findings, name, None) or each.outcomes[name] for each in (counted, whole))
+        assert mine.value == (theirs.value and pytest.approx(theirs.value, rel=1e-12))
+        assert mine.interval_for == theirs.interval_for and mine.undefined == theirs.undefined
+        for whom, expected in theirs.intervals.items():
+            found = mine.intervals[whom]
+            assert found.undefined == expected.undefined
+            ends = [
+                [-1 if end is None else end for end in (each.stderr, each.low, each.high)] for each in (found, expected)
+            ]
+            assert ends[0] == pytest.approx(ends[1], rel=1e-8, abs=1e-12)
+    for table in ("classes", "confusion"):
+        assert_frame_equal(getattr(counted, table)(), getattr(whole, table)(), rel_tol=1e-8, abs_tol=1e-12)
+    assert counted.data == whole.data
+
+
+@pytest.mark.parametrize("weights", ["annotations_m1", "flat", "edge"])
+@pytest.mark.parametrize(("people", "teams"), [(3, 1), (5, 1), (9, 2), (25, 5)])
+def test_parts_that_were_saved_tell_of_other_annotators_as_the_marks_do(
+    people: int, teams: int, weights: str, tmp_path: Path
+) -> None:
+    marks, seen = drawn(people, 0.3)
+    here, who = (polars.col(name).str.slice(1).cast(polars.Int64) for name in ("item", "annotator"))
+    marks, seen = (each.with_columns(annotator=polars.format("p{}", who % people)) for each in (marks, seen))
+    if teams > 1:  # nobody of one team sees what the others see
+        marks, seen = (
+            each.with_columns(annotator=polars.format("{} {}", "annotator", here % teams)) for each in (marks, seen)
+        )
+    seen = seen.unique(maintain_order=True)
+    whole = spagree.measure_spans(marks, seen, weights=weights)
+    paths = [tmp_path / f"{part}.json" for part in range(3)]
+    for part, path in enumerate(paths):
+        spagree.save(spagree.tally_spans(marks.filter(here % 3 == part), seen.filter(here % 3 == part)), path)
+    assert_same(spagree.measure_spans(paths, weights=weights), whole)
+
+
+def test_what_is_too_much_for_a_tally_is_withheld_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tallies, "MOST_ROWS", 20)
+    monkeypatch.setattr(counting, "MOST_ROWS", 20)
+    monkeypatch.setattr(counting, "MOST_CLASSES", 1)
+    found = spagree.measure_spans(spagree.tally_spans(*drawn(1)))
+    assert found.exact.interval_for == ITEMS
+    assert "for a tally to keep them: measure the marks" in str(found.exact.intervals["annotators"].undefined)
+    with pytest.raises(UsageError, match="so many labels"):
+        found.classes()
+    with pytest.raises(UsageError, match="does not say who"):
+        found.annotators()
+
+
 @pytest.mark.parametrize("rows_at_once", [1, 7, 1000])
 @pytest.mark.parametrize("kind", ["frames", "files", "rows", "lazy"])
 def test_a_tally_in_blocks_has_the_figures_of_the_marks(
@@ -59,16 +113,8 @@ def test_a_tally_in_blocks_has_the_figures_of_the_marks(
         source = marks.lazy(), seen.lazy()
     monkeypatch.setattr(counting, "ROWS_AT_ONCE", rows_at_once)
     whole, counted = spagree.measure_spans(*source), spagree.measure_spans(spagree.tally_spans(*source))
-    for name in FIGURES:
-        mine, theirs = getattr(counted.findings, name), getattr(whole.findings, name)
-        assert mine.value == theirs.value
-        ends = [(each.stderr, each.low, each.high) for each in (mine.intervals[ITEMS], theirs.intervals[ITEMS])]
-        assert ends[0] == pytest.approx(ends[1], rel=1e-9)
-        assert mine.interval_for == ITEMS and mine.intervals["annotators"].undefined
-    assert {name: each.value for name, each in counted.outcomes.items()} == {
-        name: each.value for name, each in whole.outcomes.items()
-    }
-    assert counted.data == whole.data and counted.findings.seen == whole.findings.seen
+    assert_same(counted, whole)
+    assert counted.findings.seen == whole.findings.seen
     assert counted.findings.missingness.z == pytest.approx(whole.findings.missingness.z)
 
 
@@ -132,18 +178,24 @@ def test_a_saved_tally_comes_back_as_it_was_and_scores(run: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda cells: cells["exact"].append([2, 1.0, 4.0, 1]), "a cell that no item can have"),
-        (lambda cells: cells["exact"].append([2, 1.5, 0.0, 1]), "a cell that no item can have"),
-        (lambda cells: cells["exact"].append([2, 99.0, 0.0, 1]), "the levels hold different items"),
-        (lambda cells: cells["exact"].append(cells["exact"][0]), "a row occurs twice"),
-        (lambda cells: cells["exact"][0].__setitem__(0, -1), "-1 is not a count"),
-        (lambda cells: cells["characters"][0].__setitem__(1, "x"), "'x' is not an amount"),
-        (lambda cells: cells.pop("exact_any_label"), "levels exact"),
+        (lambda of: of["exact_any_label"]["cells"].append([2, 1.0, 4.0, 1]), "a cell that no item can have"),
+        (lambda of: of["exact_any_label"]["cells"].append([2, 1.5, 0.0, 1]), "a cell that no item can have"),
+        (lambda of: of["exact_any_label"]["cells"][-1].__setitem__(1, 99.0), "hold different marks"),
+        (lambda of: of["exact_any_label"]["cells"].append([2, 99.0, 0.0, 99]), "more items than the annotators saw"),
+        (lambda of: of["exact"]["cells"].append(of["exact"]["cells"][0]), "a row occurs twice"),
+        (lambda of: of["exact"]["cells"][0].__setitem__(0, -1), "-1 is not a count"),
+        (lambda of: of["exact"]["cells"][0].pop(), "damaged"),
+        (lambda of: of["characters"]["cells"][0].__setitem__(1, "x"), "'x' is not an amount"),
+        (lambda of: of["characters"]["visits"].pop(), "the items and the visits hold different marks"),
+        (lambda of: of["characters"]["people"].pop(), "the items and the annotators hold different marks"),
+        (lambda of: of["characters"]["people"][0].__setitem__(0, "zed"), "'zed' made marks without seeing"),
+        (lambda of: of["class P"]["pairs"].clear(), "pairs of annotators share different marks"),
+        (lambda of: of.pop("exact_any_label"), "levels exact"),
     ],
 )
 def test_a_tally_that_no_marks_can_give_is_refused(change: Any, what: str) -> None:
     document = json.loads(json.dumps(marks_to_dict(spagree.tally_spans(*drawn(4)))))
-    change(document["cells"])
+    change(document["tables"])
     with pytest.raises(DataError, match=what):
         marks_from_dict(document)
 
@@ -151,9 +203,11 @@ def test_a_tally_that_no_marks_can_give_is_refused(change: Any, what: str) -> No
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"format": 2}, "format 2, but this version reads 1"),
-        ({"labels": {"P": 1}}, "1 in the labels"),
-        ({"annotators": {"p1": 1}}, "the annotators saw"),
+        ({"format": 1}, "format 1, but this version reads 2; count the marks again"),
+        ({"labels": {"P": 1}}, "levels"),
+        ({"labels": {"P": 1, "L": 1}}, "2 in the labels"),
+        ({"saw": {"p1": [[2, 1]]}}, "the annotators saw"),
+        ({"met": [["p1", "p2", 1]]}, "the annotators met"),
         ({"seen": "by eye"}, "seen 'by eye'"),
     ],
 )
@@ -172,8 +226,8 @@ def test_a_changed_file_is_refused(changes: dict[str, Any], what: str, tmp_path:
 def test_what_a_tally_does_not_know_is_refused_with_the_reason(tmp_path: Path, run: Run) -> None:
     tally = spagree.tally_spans(*drawn(5))
     found = spagree.measure_spans(tally, interval_for="annotators")
-    assert found.exact.low is None and found.exact.undefined == "a tally of marks does not say who marked what"
-    for table in ("items", "classes", "annotators", "pairs", "development"):
+    assert found.exact.interval_for == "annotators" and found.exact.low is not None
+    for table in ("items", "annotators", "pairs", "development"):
         with pytest.raises(UsageError, match="does not say who marked what, nor where"):
             getattr(found, table)()
     with pytest.raises(UsageError, match=r"seen=, where= has no effect on a tally"):

@@ -36,7 +36,6 @@ from spagree.estimate.marks import (
     mark_items,
     mark_pairs,
     mark_people,
-    mark_weights,
     model_among_marks,
 )
 from spagree.estimate.models import UNSEEN
@@ -349,7 +348,7 @@ def test_weights_that_need_classes_are_refused() -> None:
 def test_a_class_is_measured_on_its_own_marks() -> None:
     texts = project(8, items=30)
     marks = coded(texts)
-    found = mark_classes(marks, mark_weights(marks, "flat"), mark_people(marks), 0.95, "auto")
+    found = mark_classes(marks, "flat", 0.95, "auto")
     for label, value in found.select("class", "agreement").rows():
         own = {i: {w: [m for m in ms if m[2] == label] for w, ms in people.items()} for i, people in texts.items()}
         assert value == pytest.approx(float(theta(own, "exact", K["flat"]) or 0))
@@ -362,8 +361,7 @@ def test_a_class_says_what_else_its_marks_meet_and_which_labels_are_exchanged() 
     """Of what marks with a label meet at each other annotator, weighted by n − 1, by hand."""
     texts = project(8, items=30)
     marks = coded(texts)
-    by_n = mark_weights(marks, "annotations_m1")
-    found = mark_classes(marks, by_n, mark_people(marks), 0.95, "auto")
+    found = mark_classes(marks, "annotations_m1", 0.95, "auto")
     met: dict[str, dict[str, Fraction]] = {label: dict.fromkeys(OUTCOMES, Fraction()) for label in "PL"}
     for people in texts.values():
         for one, other in permutations(people, 2):
@@ -377,7 +375,7 @@ def test_a_class_says_what_else_its_marks_meet_and_which_labels_are_exchanged() 
         assert shares == pytest.approx([float(met[label][name] / whole) for name in OUTCOMES])
     three: Texts = {"q": {"ann": [(0, 4, "P")], "bob": [(0, 4, "L")], "cyd": [(0, 3, "T"), (9, 12, "T")]}, "r": {}}
     three["r"] = {"ann": [(0, 4, "P"), (1, 2, "T")], "bob": [(0, 5, "L")]}  # T is within L, and P is like L
-    shares = mark_confusion(coded(three), {2: Fraction(1), 3: Fraction(2)}).select("class", "other", "share").rows()
+    shares = mark_confusion(coded(three), "annotations_m1").select("class", "other", "share").rows()
     # in q each pair is 2 of 6 ordered ones at weight 1; in r 2 and 1 of 2 at a half
     expected = {("L", "P"): 10 / 21, ("L", "T"): 7 / 21, ("P", "T"): 4 / 21}
     assert {row[:2]: row[2] for row in shares} == pytest.approx(expected)

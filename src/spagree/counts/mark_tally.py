@@ -1,19 +1,23 @@
-"""Tallies of marks: how many items were seen by n, with S marks of which A were shared (docs/mathematics.md §20).
+"""Tallies of marks: what θ, its intervals and its breakdown by label need, without who marked what and where.
 
-That is all that θ, its interval for these annotators and the test of the assumption need. Marks are counted some items
-at a time, so memory is in proportion to the marks of these and not to all.
+Of what is compared in one way, such as whole spans, an item is a row (n, S, A, …): n people saw it and marked S, of
+which A was shared. A visit is the same row with what it made and what the item loses without it; such rows are summed
+for each annotator, because that is linear (docs/mathematics.md §20). Marks are counted some items at a time, so memory
+is in proportion to the marks of these and not to all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from spagree.codes import Floats, Ints
-from spagree.counts.tally import add_counts
+from spagree.counts.tally import add_counts, sum_known
 from spagree.errors import count
 
 if TYPE_CHECKING:
@@ -33,8 +37,74 @@ LEVELS = {
     "characters_any_label": (True, True),
 }
 """By name: whether characters are compared, not whole spans; whether labels are ignored."""
-MarkCell = tuple[int, float, float]
-"""How many saw an item, how much they marked, and how much of that was shared, summed over ordered pairs of them."""
+BY_CHANCE = "by_chance"
+CLASS = "class "  # and a label: the table of its marks
+MOST_ROWS = 500_000  # of visits, or of pairs of annotators: with more, a tally does not tell of other annotators
+
+K = TypeVar("K")
+Row = tuple[float, ...]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class MarkTable:
+    """Items on which something was marked, for figures with the same marks: how much, and how much of it was shared.
+
+    ``cells``: items by n, S and the A of each figure. ``visits``: the same of each visit to them, then what it made and
+    what each A loses without it. ``people``: these sums by annotator and n. ``pairs``: what two made where they met,
+    and twice what they shared of it by the first figure.
+    """
+
+    figures: tuple[str, ...]
+    cells: Mapping[Row, int] = field(default_factory=dict)
+    visits: Mapping[Row, int] | None = field(default_factory=dict)
+    people: Mapping[tuple[str, int], Row] = field(default_factory=dict, compare=False)
+    pairs: Mapping[Pair, Row] | None = field(default_factory=dict, compare=False)
+
+    def __add__(self, other: MarkTable) -> MarkTable:
+        figures = tuple(name for name in self.figures if name in other.figures)
+        one, two = self.only(figures), other.only(figures)
+        visits = sum_known(one.visits, two.visits)
+        pairs = None if one.pairs is None or two.pairs is None else _added([one.pairs, two.pairs])
+        return MarkTable(
+            figures,
+            add_counts(one.cells, two.cells),
+            None if visits is not None and len(visits) > MOST_ROWS else visits,
+            _added([one.people, two.people]),
+            pairs,
+        )
+
+    def only(self, figures: Sequence[str]) -> MarkTable:
+        """With some of the figures, in order, the first of which stays."""
+        if figures == self.figures:
+            return self
+        width = 1 + len(self.figures)
+        kept = [0, *(1 + self.figures.index(name) for name in figures)]
+        both = kept + [width + place for place in kept]
+
+        def counted(rows: Mapping[Row, int], places: Sequence[int]) -> dict[Row, int]:
+            whole: Counter[Row] = Counter()
+            for (n, *amounts), size in rows.items():
+                whole[n, *(amounts[place] for place in places)] += size
+            return dict(whole)
+
+        return MarkTable(
+            tuple(figures),
+            counted(self.cells, kept),
+            None if self.visits is None else counted(self.visits, both),
+            {key: tuple(row[place] for place in both) for key, row in self.people.items()},
+            self.pairs,
+        )
+
+
+def _added(tables: Iterable[Mapping[K, Row]]) -> dict[K, Row]:
+    """Rows of the same key added up."""
+    whole: dict[K, Row] = {}
+    for table in tables:
+        for key, row in table.items():
+            known = whole.get(key)
+            whole[key] = row if known is None else tuple(map(sum, zip(known, row, strict=True)))
+    return whole
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,10 +117,15 @@ class MarkTally:
     (MarkTally(2 items, 4 annotations, 4 marks), 1.0)
     """
 
-    cells: Mapping[str, Mapping[MarkCell, int]] = field(default_factory=lambda: {level: {} for level in LEVELS})
-    """Items by cell, for each level and, unless too many people met, for what else than the same a mark met."""
+    saw: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """Of each annotator, how many items they saw with how many people, themselves included."""
+    tables: Mapping[str, MarkTable] = field(default_factory=dict)
+    """By level, and for each label unless there are too many."""
     labels: Mapping[str, int] = field(default_factory=dict)
-    annotators: Mapping[str, int] = field(default_factory=dict)
+    met: Mapping[Pair, int] | None = field(default_factory=dict)
+    """How many items two annotators shared; None if too many met."""
+    closest: Mapping[tuple[int, int, str, str], int] | None = field(default_factory=dict)
+    """By n, kind of outcome, label and the label of the other: how often a mark met another mark; None likewise."""
     empty: int = 0
     """Annotations without a mark."""
     seen: Seen | None = None
@@ -66,38 +141,118 @@ class MarkTally:
         if not isinstance(other, MarkTally):
             return NotImplemented
         ways: list[Seen] = sorted({way for way in (self.seen, other.seen) if way is not None})
-        known = [part.cells for part in (self, other) if part.items]
-        levels = [level for level in (known or [self.cells])[0] if all(level in cells for cells in known)]
+        saw = {who: add_counts(self.saw.get(who, {}), other.saw.get(who, {})) for who in {**self.saw, **other.saw}}
+        met = sum_known(self.met, other.met)
         return MarkTally(
-            {level: add_counts(self.cells.get(level, {}), other.cells.get(level, {})) for level in levels},
+            dict(sorted(saw.items())),
+            self._tables_with(other),
             add_counts(self.labels, other.labels),
-            add_counts(self.annotators, other.annotators),
+            None if met is not None and len(met) > MOST_ROWS else met,
+            sum_known(self.closest, other.closest),
             self.empty + other.empty,
             "unknown" if "unknown" in ways else ways[0] if ways else None,
             add_counts(self.left_out, other.left_out),
         )
+
+    def _tables_with(self, other: MarkTally) -> dict[str, MarkTable]:
+        """The tables of both: a label that one part does not know was marked nowhere in it."""
+        if not (self.items and other.items):
+            return dict((self if self.items else other).tables)
+        both = {name: self.tables[name] + other.tables[name] for name in self.tables if name in other.tables}
+        if self.has_classes and other.has_classes:
+            alone = {**self.tables, **other.tables}
+            both |= {name: table for name, table in alone.items() if name.startswith(CLASS) and name not in both}
+            return both
+        return {name: table for name, table in both.items() if not name.startswith(CLASS)}
 
     def __radd__(self, other: object) -> MarkTally:
         """Let ``sum(tallies)`` start from 0."""
         return self if other == 0 else NotImplemented
 
     @property
+    def has_classes(self) -> bool:
+        """Whether marks were counted by label."""
+        return all(CLASS + label in self.tables for label in self.labels)
+
+    @cached_property
+    def annotators(self) -> dict[str, int]:
+        """How many items each annotator saw."""
+        return {who: sum(sizes.values()) for who, sizes in self.saw.items()}
+
+    @cached_property
+    def visits_by_n(self) -> dict[int, int]:
+        """Visits by how many people saw the item."""
+        visits: Counter[int] = Counter()
+        for sizes in self.saw.values():
+            visits.update(sizes)
+        return dict(sorted(visits.items()))
+
+    @cached_property
+    def items_by_n(self) -> dict[int, int]:
+        """Items by how many people saw them."""
+        return {n: size // n for n, size in self.visits_by_n.items()}
+
+    @property
     def items(self) -> int:
         """Items that somebody saw."""
-        return sum(self.cells["exact"].values())
+        return sum(self.items_by_n.values())
 
     @property
     def annotations(self) -> int:
         """Visits: an annotator on an item."""
-        return sum(n * items for (n, _, _), items in self.cells["exact"].items())
+        return sum(self.annotators.values())
 
     @property
     def marks(self) -> int:
         """Marks, those that somebody made twice counted once."""
-        return int(sum(marked * items for (_, marked, _), items in self.cells["exact"].items()))
+        return sum(self.labels.values())
 
-    def columns(self, level: str) -> tuple[Ints, Floats, Floats, Floats]:
-        """The cells of a level as arrays: how many saw an item, how many such items, their marks, what was shared."""
-        cells = self.cells[level]
-        n, marked, agreeing = np.array([*cells], dtype=np.float64).reshape(-1, 3).T
-        return n.astype(np.int64), np.array([*cells.values()], dtype=np.float64), marked, agreeing
+    def cells(self, name: str, figure: str) -> tuple[Ints, Floats, Floats, Floats]:
+        """Items of a table, with those on which nobody marked anything: n, how many items, their S and their A."""
+        table = self.tables[name]
+        n, _, times, columns = self._rows(table.cells, [0, 1 + table.figures.index(figure)], 1)
+        return n, times, columns[0], columns[1]
+
+    def visits(self, name: str, figure: str) -> tuple[Ints, Ints, Floats, list[Floats]] | None:
+        """The same of visits: their places, n, how many are alike, and S, A, what was made and what A loses."""
+        table = self.tables[name]
+        if table.visits is None:
+            return None
+        place, width = 1 + table.figures.index(figure), 1 + len(table.figures)
+        n, unit, times, columns = self._rows(table.visits, [0, place, width, width + place], None)
+        return unit, n, times, columns
+
+    def _rows(
+        self, rows: Mapping[Row, int], places: Collection[int], each: int | None
+    ) -> tuple[Ints, Ints, Floats, list[Floats]]:
+        """Rows of a table and, of items without marks, those that are implied: one for an item, or one for a visit."""
+        known: Counter[int] = Counter()
+        for (n, *_), size in rows.items():
+            known[int(n)] += size
+        blank = {n: items * (each or n) - known[n] for n, items in self.items_by_n.items()}
+        blank = {n: size for n, size in blank.items() if size}
+        table = np.array([*rows], dtype=np.float64)
+        table = table if len(rows) else np.zeros((0, 2 + max(places)))
+        saw = np.concatenate([table[:, 0], np.array([*blank], dtype=np.float64)]).astype(np.int64)
+        times = np.array([*rows.values(), *blank.values()], dtype=np.float64)
+        columns = [np.concatenate([table[:, 1 + place], np.zeros(len(blank))]) for place in places]
+        return saw, np.arange(len(saw)), times, columns
+
+    def people(self, name: str, figure: str) -> tuple[Ints, Ints, Floats, list[Floats]]:
+        """The same sums of each annotator and n: their places among the annotators come first."""
+        table = self.tables[name]
+        place, width = 1 + table.figures.index(figure), 1 + len(table.figures)
+        number = {who: at for at, who in enumerate(self.saw)}
+        keys = [(number[who], n) for who, sizes in self.saw.items() for n in sizes]
+        none = (0.0,) * (2 * width)
+        rows = [table.people.get((who, n), none) for who, sizes in self.saw.items() for n in sizes]
+        unit, n = np.array(keys, dtype=np.int64).reshape(-1, 2).T
+        columns = np.array(rows, dtype=np.float64).reshape(-1, 2 * width).T
+        times = np.array([size for sizes in self.saw.values() for size in sizes.values()], dtype=np.float64)
+        return unit, n, times, [columns[at] for at in (0, place, width, width + place)]
+
+    def pairs(self, name: str) -> tuple[Floats, Floats]:
+        """What any two who met marked there, and twice what they shared."""
+        pairs = self.tables[name].pairs or {}
+        rows = np.array([pairs.get(pair, (0.0, 0.0)) for pair in self.met or ()], dtype=np.float64).reshape(-1, 2)
+        return rows[:, 0], rows[:, 1]

@@ -9,30 +9,50 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars
 
-from spagree.codes import MOST_SUMMED, Floats, Ints, numbered, run_starts, sums
+from spagree.codes import MOST_SUMMED, Floats, Ints, numbered, pairs_within, run_starts, sums
 from spagree.counts.engines import to_polars
 from spagree.counts.fetch import places
 from spagree.counts.items import spelled
-from spagree.counts.mark_tally import LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally
+from spagree.counts.mark_tally import (
+    BY_CHANCE,
+    CLASS,
+    LEVELS,
+    MOST_ROWS,
+    NOTHING,
+    OTHER_LABEL,
+    OUTCOMES,
+    SAME,
+    MarkTable,
+    MarkTally,
+    Pair,
+    Row,
+)
 from spagree.errors import DataError, count
 from spagree.read.annotations import MarkRows, Seen, nw
 from spagree.read.table import shown, wrong_cell
 from spagree.read.tools.marks import located
 from spagree.read.tools.tool import CHARACTERS, UTF16, Mark, Marks
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TOO_MANY = "two people saw the same item too often to compare each two"
 FEWEST_WITH_LENGTH = 1_000  # marks for each that ends where it starts: with more of these, ends may be inclusive
 PAIRS_AT_ONCE = 5_000_000
 ROWS_AT_ONCE = 1_000_000  # that are counted together in a tally
+MOST_CLASSES = 100  # that a tally keeps apart
+MOST_MET = 20_000_000  # pairs of visits that a tally looks at
 MOST_POSITIONS = 1_000_000  # of whole offsets that are places themselves
 
 
@@ -285,44 +305,109 @@ class CodedMarks:
             best = best[run_starts(mark[best], visit[partner[best]])]
             yield mark[best], partner[best], kind[best]
 
-    def exchanged(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Outcomes by the label of the mark, and how often it was closest to a mark of each other label.
+    def levels(self) -> Iterator[tuple[str, Pieces, dict[str, Shared]]]:
+        """What is compared, in each way, and what visits share of it: the same first, then by outcome or by chance."""
+        for name, (characters, any_label) in LEVELS.items():
+            if characters and self.keys:
+                continue
+            pieces = self.pieces(characters=characters, any_label=any_label)
+            shared = {name: self.shared(pieces)}
+            if name == "exact":
+                shared |= {outcome: met for outcome, met in self.outcomes().items() if outcome != SAME}
+            elif name == "characters" and (chance := self.by_chance()) is not None:
+                shared[BY_CHANCE] = chance
+            yield name, pieces, shared
 
-        Each item counts with its ``weight``.
-        """
-        label, item = self.label[self.distinct], self.item[self.visit[self.distinct]]
-        size = len(self.labels)
-        met, labels = np.zeros((len(OUTCOMES) - 1, size)), np.zeros((size, size))
-        for mark, closest, kind in self.closest():
-            weights = weight[item[mark]]
-            met += sums(kind * size + label[mark], weights, met.size).reshape(met.shape)
-            apart = label[mark] != label[closest]
-            pair = label[mark[apart]] * size + label[closest[apart]]
-            labels += sums(pair, weights[apart], labels.size).reshape(labels.shape)
-        return met, labels
+    def refuse_crowds(self) -> None:
+        """Refuse to compare each two who saw an item, if they are too many."""
+        if self.meetings > MOST_SUMMED:
+            raise DataError(f"{TOO_MANY} ({self.meetings:,} times); choose fewer items, or fewer people")
+
+    def pairs(self, pieces: Pieces) -> tuple[Ints, Ints, Floats]:
+        """Any two visits of one item, and how much of their pieces is the same; refused if there are too many."""
+        self.refuse_crowds()
+        one, other = pairs_within(np.bincount(self.item))
+        keys, shared = one * len(self.item) + other, np.zeros(len(one))
+        for left, right in pieces.overlapping():
+            visits = np.sort(pieces.visit[np.stack([left, right])], axis=0)
+            place = np.searchsorted(keys, visits[0] * len(self.item) + visits[1])
+            shared += sums(place, pieces.overlap(left, right), len(keys))
+        return one, other, shared
+
+    @cached_property
+    def people_met(self) -> tuple[Ints, Ints]:
+        """The annotators of any two visits of one item as a number: all that occur, and the place of each two."""
+        one, other = pairs_within(np.bincount(self.item))
+        low, high = np.sort(self.annotator[np.stack([one, other])], axis=0)
+        return np.unique(low * len(self.annotators) + high, return_inverse=True)
+
+    def between(self, pieces: Pieces, own: Floats) -> tuple[Floats, Floats]:
+        """What any two annotators who met made there, and twice what they shared of it."""
+        one, other, overlap = self.pairs(pieces)
+        keys, place = self.people_met
+        return sums(place, own[one] + own[other], len(keys)), sums(place, 2 * overlap, len(keys))
 
     def tally(self, seen: Seen = "given") -> MarkTally:
-        """The items by cell, without who marked what and where."""
-        shared = {
-            level: self.shared(self.pieces(characters=characters, any_label=any_label))
-            for level, (characters, any_label) in LEVELS.items()
-            if not (characters and self.keys)
-        }
-        shared |= {name: met for name, met in self.outcomes().items() if name != SAME}
-        size, cells = len(self.items), {}
-        for level, of_visits in shared.items():
-            amounts = [np.bincount(self.item, each, size) for each in (of_visits.own, of_visits.met)]
-            alike, items = np.unique(np.stack([self.n, *amounts]), axis=1, return_counts=True)
-            columns = (column.tolist() for column in (alike[0].astype(np.int64), *alike[1:], items))
-            cells[level] = {(n, own, met): number for n, own, met, number in zip(*columns, strict=True)}
+        """Everything that is counted, without who marked what and where."""
+        met = None
+        if self.meetings <= MOST_MET:
+            keys, place = self.people_met
+            one, other = (each.tolist() for each in np.divmod(keys, max(1, len(self.annotators))))
+            names = [(self.annotators[a], self.annotators[b]) for a, b in zip(one, other, strict=True)]
+            met = dict(zip(names, np.bincount(place, minlength=len(keys)).tolist(), strict=True))
+        tables = {name: self._table(pieces, shared, met) for name, pieces, shared in self.levels()}
+        if len(self.labels) <= MOST_CLASSES:
+            for number, label in enumerate(self.labels):
+                pieces, name = self.pieces(label=number), CLASS + label
+                tables[name] = self._table(pieces, {name: self.shared(pieces)}, met)
+        saw: dict[str, dict[int, int]] = {who: {} for who in self.annotators}
+        n = self.n[self.item]
+        first, place = numbered(self.annotator, n)
+        sizes = np.bincount(place)
+        for who, size, times in zip(self.annotator[first].tolist(), n[first].tolist(), sizes.tolist(), strict=True):
+            saw[self.annotators[who]][size] = times
         made = np.bincount(self.visit[self.distinct], minlength=len(self.item))
         by_label = np.bincount(self.label[self.distinct], minlength=len(self.labels)).tolist()
-        by_person = np.bincount(self.annotator, minlength=len(self.annotators)).tolist()
-        labels, people = (
-            dict(zip(self.labels, by_label, strict=True)),
-            dict(zip(self.annotators, by_person, strict=True)),
-        )
-        return MarkTally(cells, labels, people, int((made == 0).sum()), seen)
+        labels = dict(zip(self.labels, by_label, strict=True))
+        return MarkTally(saw, tables, labels, met, self.met_others(), int((made == 0).sum()), seen)
+
+    def _table(self, pieces: Pieces, shared: Mapping[str, Shared], met: Mapping[Pair, int] | None) -> MarkTable:
+        """What is shared of the same pieces, by items, visits, annotators and n, and pairs of annotators."""
+        own, size = next(iter(shared.values())).own, len(self.items)
+        whole = [sums(self.item, each, size) for each in (own, *(figure.met for figure in shared.values()))]
+        kept = whole[0] > 0
+        cells = _alike([self.n, *whole], kept)
+        lost = [own, *(figure.met + figure.back for figure in shared.values())]
+        n, columns = self.n[self.item], [*(each[self.item] for each in whole), *lost]
+        visits = _alike([n, *columns], kept[self.item])
+        first, place = numbered(self.annotator, n)
+        rows = np.array([sums(place, each, len(first)) for each in columns]).T.tolist()
+        keys = zip(self.annotator[first].tolist(), n[first].tolist(), strict=True)
+        people = {(self.annotators[who], n): tuple(row) for (who, n), row in zip(keys, rows, strict=True) if any(row)}
+        pairs = None
+        if met is not None:
+            between = zip(*(each.tolist() for each in self.between(pieces, own)), strict=True)
+            pairs = {pair: row for pair, row in zip(met, between, strict=True) if any(row)}
+        return MarkTable(tuple(shared), cells, visits if len(visits) <= MOST_ROWS else None, people, pairs)
+
+    def met_others(self) -> dict[tuple[int, int, str, str], int] | None:
+        """How often a mark met another mark at somebody else: by n, kind of outcome and both labels."""
+        if self.meetings > MOST_SUMMED:
+            return None
+        label, n, size = self.label[self.distinct], self.n[self.item[self.visit[self.distinct]]], len(self.labels)
+        found: Counter[tuple[int, int, str, str]] = Counter()
+        for mark, closest, kind in self.closest():
+            first, place = numbered(n[mark], kind, label[mark] * size + label[closest])
+            columns = (n[mark[first]], kind[first], label[mark[first]], label[closest[first]], np.bincount(place))
+            for saw, met, one, other, times in zip(*(column.tolist() for column in columns), strict=True):
+                found[saw, met, self.labels[one], self.labels[other]] += times
+        return dict(found)
+
+
+def _alike(columns: Sequence[Ints | Floats], kept: NDArray[np.bool_]) -> dict[Row, int]:
+    """How many rows are alike, of some."""
+    alike, times = np.unique(np.stack([each[kept] for each in columns]), axis=1, return_counts=True)
+    return {(int(n), *amounts): size for (n, *amounts), size in zip(alike.T.tolist(), times.tolist(), strict=True)}
 
 
 def tally_marks(marked: MarkRows) -> MarkTally:
@@ -400,7 +485,7 @@ class Pieces:
         stretch = np.diff(self.positions[keys % max(1, width)], append=0.0) if len(keys) else np.zeros(0)
         so_far = np.concatenate([[0.0], np.cumsum(np.where(covering > 0, covering * stretch, 0.0))])
         begin, end = np.split(place, 2)
-        return self.size, so_far[end] - so_far[begin] - self.size
+        return self.size, np.maximum(so_far[end] - so_far[begin] - self.size, 0.0)
 
     def overlapping(self) -> Iterator[tuple[Ints, Ints]]:
         """All pairs of pieces of different visits that overlap in one lane, some at a time and no pair twice.

@@ -6,16 +6,16 @@ import json
 import math
 import os
 import struct
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from spagree.counts.count import ItemCounts
-from spagree.counts.mark_tally import LEVELS, OUTCOMES, MarkTally
+from spagree.counts.mark_tally import CLASS, LEVELS, MarkTable, MarkTally
 from spagree.counts.tally import Cell, Grouped, Kind, Pattern, People, Tally
 from spagree.errors import DataError, FileError, UsageError
-from spagree.messages import opt
+from spagree.messages import opt, shown
 from spagree.read.databases import addresses
 from spagree.read.files.paths import File, refuse_equal
 from spagree.write import write_atomically
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMAT, READ = 3, (2, 3)  # format 2 has no kinds of annotations
 KIND = "spagree tally"
-KIND_OF_MARKS, FORMAT_OF_MARKS = "spagree tally of marks", 1
+KIND_OF_MARKS, FORMAT_OF_MARKS = "spagree tally of marks", 2
 PARQUET_KEY = "spagree item counts"
 CHECKSUM = "checksum"
 ROWS_AT_ONCE = 1_000_000
@@ -245,59 +245,155 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
 
 def marks_to_dict(tally: MarkTally) -> dict[str, Any]:
     """The tally of marks as plain JSON values."""
-    cells = {level: [[*cell, items] for cell, items in sorted(of.items())] for level, of in tally.cells.items()}
-    counts = {"labels": dict(tally.labels), "annotators": dict(tally.annotators), "left_out": dict(tally.left_out)}
-    head = {"kind": KIND_OF_MARKS, "format": FORMAT_OF_MARKS}
-    return {**head, "cells": cells, **counts, "empty": tally.empty, "seen": tally.seen}
+    tables = {
+        name: {
+            "figures": list(table.figures),
+            "cells": _rows_of(table.cells),
+            "visits": _rows_of(table.visits),
+            "people": _rows_of(table.people),
+            "pairs": _rows_of(table.pairs),
+        }
+        for name, table in tally.tables.items()
+    }
+    saw = {who: [[n, visits] for n, visits in sorted(sizes.items())] for who, sizes in tally.saw.items()}
+    head = {"kind": KIND_OF_MARKS, "format": FORMAT_OF_MARKS, "saw": saw, "tables": tables}
+    more = {"met": _rows_of(tally.met), "closest": _rows_of(tally.closest), "empty": tally.empty, "seen": tally.seen}
+    return {**head, **more, "labels": dict(tally.labels), "left_out": dict(tally.left_out)}
+
+
+def _rows_of(counts: Mapping[Any, Any] | None) -> list[list[Any]] | None:
+    """One row for each key, with what is counted."""
+    if counts is None:
+        return None
+    return [[*key, *(value if isinstance(value, tuple) else [value])] for key, value in sorted(counts.items())]
 
 
 def marks_from_dict(document: Any, source: str = "tally") -> MarkTally:
     """The inverse of :func:`marks_to_dict`; refuses what cannot have been a tally of marks."""
     if document.get("format") != FORMAT_OF_MARKS:
-        raise DataError(f"{source}: format {document.get('format')!r}, but this version reads {FORMAT_OF_MARKS}")
+        found = f"format {document.get('format')!r}, but this version reads {FORMAT_OF_MARKS}"
+        raise DataError(f"{source}: {found}; count the marks again")
+
+    def table(given: Mapping[str, Any]) -> MarkTable:
+        figures = tuple(map(str, given["figures"]))
+        width = 1 + len(figures)
+        return MarkTable(
+            figures,
+            _by_key(given["cells"], 1 + width, _numbers, _only_count),
+            None if given["visits"] is None else _by_key(given["visits"], 1 + 2 * width, _numbers, _only_count),
+            _by_key(given["people"], 2, lambda key: (str(key[0]), _whole(key[1])), _amounts),
+            None if given["pairs"] is None else _by_key(given["pairs"], 2, _names, _amounts),
+        )
+
+    def closest(key: Sequence[Any]) -> tuple[int, int, str, str]:
+        return _whole(key[0]), _whole(key[1]), str(key[2]), str(key[3])
+
     try:
-        cells = {
-            str(level): {(_whole(n), _amount(marked), _amount(met)): _whole(items) for n, marked, met, items in rows}
-            for level, rows in document["cells"].items()
-        }
-        labels, annotators, left_out = (_counts(document[name]) for name in ("labels", "annotators", "left_out"))
-        tally = MarkTally(cells, labels, annotators, _whole(document["empty"]), document["seen"], left_out)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        tally = MarkTally(
+            {
+                str(who): _by_key(sizes, 1, lambda key: _whole(key[0]), _only_count)
+                for who, sizes in document["saw"].items()
+            },
+            {str(name): table(given) for name, given in document["tables"].items()},
+            _counts(document["labels"]),
+            None if document["met"] is None else _by_key(document["met"], 2, _names, _only_count),
+            None if document["closest"] is None else _by_key(document["closest"], 4, closest, _only_count),
+            _whole(document["empty"]),
+            document["seen"],
+            _counts(document["left_out"]),
+        )
+        fault = next(_faults_of_marks(tally), None)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
-    rows = sum(map(len, document["cells"].values()))
-    fault = "a row occurs twice" if sum(map(len, cells.values())) < rows else next(_faults_of_marks(tally), None)
     if fault is not None:
         raise DataError(f"{source}: damaged tally: {fault}; count the data again")
     return tally
 
 
-def _amount(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f"{value!r} is not an amount")
-    return float(value)
+def _by_key(rows: Sequence[Sequence[Any]], width: int, key: Callable[..., Any], value: Callable[..., Any]) -> Any:
+    """Rows by their first so many columns; no key may occur twice."""
+    found = {key(row[:width]): value(row[width:]) for row in rows}
+    if len(found) < len(rows):
+        raise ValueError("a row occurs twice")
+    return found
+
+
+def _numbers(key: Sequence[Any]) -> tuple[float, ...]:
+    return (_whole(key[0]), *_amounts(key[1:]))
+
+
+def _names(key: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(map(str, key))
+
+
+def _only_count(values: Sequence[Any]) -> int:
+    (value,) = values
+    return _whole(value)
+
+
+def _amounts(values: Sequence[Any]) -> tuple[float, ...]:
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise ValueError(f"{value!r} is not an amount")
+    return tuple(map(float, values))
 
 
 def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
-    """Inconsistencies between the levels, and cells that no item can have."""
-    if not {"exact", "exact_any_label"} <= {*tally.cells} <= {*LEVELS, *OUTCOMES}:
-        yield f"levels {', '.join(tally.cells)}"
+    """Inconsistencies between what is counted of items, visits, annotators and pairs, and cells that cannot be."""
+    classes = {CLASS + label for label in tally.labels} if tally.has_classes else set()
+    levels = {*tally.tables} - classes
+    if tally.tables and not {"exact", "exact_any_label"} <= levels <= {*LEVELS}:
+        yield f"levels {', '.join(tally.tables)}"
         return
-    saw = {level: Counter[int]() for level in tally.cells}
-    for level, cells in tally.cells.items():
-        is_place = level in ("exact", "exact_any_label")
-        for (n, marked, met), items in cells.items():
-            saw[level][n] += items
-            most = marked * (n - 1) * (1 + ROUNDING)
-            if not n or not items or met > most or (is_place and (marked % 1 or met % 2)):
-                yield "a cell that no item can have"
-    if len({frozenset(counts.items()) for counts in saw.values()}) > 1:
-        yield "the levels hold different items"
-    if sum(tally.labels.values()) != tally.marks:
-        yield f"{tally.marks:,} marks in the cells, {sum(tally.labels.values()):,} in the labels"
-    if sum(tally.annotators.values()) != tally.annotations or tally.empty > tally.annotations:
+    if any(size % n for sizes in [tally.visits_by_n] for n, size in sizes.items()):
         yield "the annotators saw other numbers of items than there are"
+    for name, table in tally.tables.items():
+        is_whole = name not in ("characters", "characters_any_label")
+        saw, marked = Counter[int](), defaultdict[int, float](float)
+        whole = [0.0] * (1 + len(table.figures))
+        for (n, *amounts), items in table.cells.items():
+            most = amounts[0] * (n - 1 + ROUNDING)  # sums of seconds are rounded
+            is_broken = is_whole and (amounts[0] % 1 or amounts[1] % 2)
+            if n < 1 or not items or not amounts[0] or max(amounts[1:]) > most or is_broken:
+                yield "a cell that no item can have"
+            saw[int(n)] += items
+            marked[int(n)] += amounts[0] * items
+            whole = [one + each * items for one, each in zip(whole, amounts, strict=True)]
+        if any(items > tally.items_by_n.get(n, 0) for n, items in saw.items()):
+            yield "the levels hold more items than the annotators saw"
+        yield from _faults_of_rows(table, marked, whole, tally)
+    if tally.tables and sum(items * cell[1] for cell, items in tally.tables["exact"].cells.items()) != tally.marks:
+        yield f"the levels and the labels hold different numbers of marks, {tally.marks:,} in the labels"
+    if tally.met is not None and sum(tally.met.values()) != sum(
+        n * (n - 1) // 2 * items for n, items in tally.items_by_n.items()
+    ):
+        yield "the annotators met more or less often than they saw the same items"
+    if tally.empty > tally.annotations:
+        yield f"{tally.empty:,} annotations without a mark"
     if tally.seen not in (None, "given", "rows", "every_submission", "unknown"):
         yield f"seen {tally.seen!r}"
+
+
+def _faults_of_rows(
+    table: MarkTable, marked: Mapping[int, float], whole: Sequence[float], tally: MarkTally
+) -> Iterator[str]:
+    """What visits, annotators and pairs say of the same table."""
+    width = len(whole)
+    made: dict[str, defaultdict[int, float]] = {name: defaultdict(float) for name in ("visits", "annotators")}
+    for (n, *amounts), size in (table.visits or {}).items():
+        made["visits"][int(n)] += amounts[width] * size
+    for (who, n), row in table.people.items():
+        made["annotators"][n] += row[width]
+        if n not in tally.saw.get(who, {}):
+            yield f"{shown(who)} made marks without seeing an item"
+    if table.visits is None:
+        del made["visits"]
+    for what, by_n in made.items():
+        if any(not math.isclose(by_n[n], marked[n], rel_tol=ROUNDING) for n in {*by_n, *marked}):
+            yield f"the items and the {what} hold different marks"
+    pairs = None if table.pairs is None or tally.met is None else table.pairs
+    if pairs is not None and not math.isclose(sum(row[1] for row in pairs.values()), whole[1], rel_tol=ROUNDING):
+        yield "the items and the pairs of annotators share different marks"
 
 
 def _parse(document: str | bytes, source: Path) -> Any:

@@ -11,10 +11,11 @@ the five outcomes of a mark are the same ratio with another A.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from math import erfc, sqrt
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,9 +24,9 @@ import numpy as np
 import polars
 
 from spagree.codes import MOST_SUMMED, Codes, Floats, Ints, numbered, pairs_within, ratio, sums
-from spagree.counts.mark_tally import LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally
-from spagree.counts.marks import CodedMarks, Pieces, Shared
-from spagree.counts.tally import Tally
+from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally
+from spagree.counts.marks import TOO_MANY, CodedMarks, Pieces, Shared
+from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, UsageError, count
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import (
@@ -43,7 +44,7 @@ from spagree.estimate.comparison import PAIRS as BETWEEN
 from spagree.estimate.development import Step, Timed, in_steps, window
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.models import MARGIN, ClassAgreement, ModelFindings, paired
-from spagree.estimate.others import Kind, Made, Others, Without
+from spagree.estimate.others import InTally, Kind, Made, Others, Without
 from spagree.estimate.pairs import PairSums, is_cheap, overlap, overlap_warnings
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,
@@ -73,15 +74,14 @@ NOT_SEEN_TWICE = "no item was seen by two annotators, so agreement cannot be mea
 NOTHING_MARKED = "nobody marked anything on an item that two annotators saw"
 ONE_MARKED = "marks stand on one item only, too few to show how items differ"
 TOO_FEW = f"fewer than {FEW_ITEMS} items with marks, too few for an interval beyond chance"
-TOO_MANY = "two people saw the same item too often to compare each two"
 NOT_WHO = "a tally of marks does not say who marked what"
-NOT_BOTH = "a tally of marks does not say what each item shares by chance"
+MANY_ROWS = "too many annotators met, or visits differ, for a tally to keep them: measure the marks themselves"
+MANY_LABELS = "a tally of so many labels does not keep them apart; measure the marks themselves"
 NO_LENGTHS = "the length of each text must be known: a column length in the table of who saw which item"
 CERTAIN = "agreement by chance is certain: everybody marked everything"
 NO_PLACES = "these marks are no places with characters"
 OF_CLASSES = "its weights depend on how labels are shared, and marks may have none"
 FIGURES_OF_MARKS = (*LEVELS,)
-BY_CHANCE = "by_chance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +143,7 @@ def find_marks(
         missing |= dict.fromkeys(("other_boundaries", "both"), no_places)
     outcomes = {each: figures.pop(each, missing[each]) for each in OUTCOMES if each != SAME}
     beyond = no_places
-    if isinstance(marks, MarkTally):
-        beyond = undefined(NOT_BOTH, level, name)
-    elif "characters" in ratios:
+    if "characters" in ratios:
         beyond = ratios["characters"].beyond(chance, level, name, interval_for)
     test = ratios["exact"].trend()
     return MarkFindings(
@@ -174,33 +172,30 @@ def _counts(marks: CodedMarks) -> MarkData:
 
 
 def _counts_in_tally(tally: MarkTally) -> MarkData:
-    pairable = sum(items for (n, _, _), items in tally.cells["exact"].items() if n > 1)
+    pairable = sum(items for n, items in tally.items_by_n.items() if n > 1)
     people, counts = len(tally.annotators), (tally.marks, tally.empty, pairable)
     return MarkData(tally.items, tally.annotations, people, *counts, dict(tally.labels), dict(tally.left_out))
 
 
 def mark_ratios(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> dict[str, Ratio]:
     """Every level by name, and of marks what else than the same a mark met, unless too many people met, and chance."""
-    by_n = mark_weights(marks, weights)
+    by_n, people = mark_weights(marks, weights), mark_people(marks)
     if isinstance(marks, MarkTally):
-        return {level: Ratio(*marks.columns(level), by_n) for level in marks.cells}
-    people = mark_people(marks)
+        levels = {name: table for name, table in marks.tables.items() if name in LEVELS}
+        return {
+            each: Ratio.counted(marks, name, each, by_n, people) for name in levels for each in levels[name].figures
+        }
     ratios = {}
-    for name, (characters, any_label) in LEVELS.items():
-        if characters and marks.keys:
-            continue
-        pieces = marks.pieces(characters=characters, any_label=any_label)
-        ratios[name] = Ratio.of(marks, marks.shared(pieces), by_n, people, pieces)
-    shares: dict[str, Shared | None] = {BY_CHANCE: marks.by_chance(), **marks.outcomes()}
-    known = {name: Ratio.of(marks, met, by_n, people) for name, met in shares.items() if met is not None}
-    known.pop(SAME, None)
-    return ratios | known
+    for name, pieces, shared in marks.levels():
+        for figure, met in shared.items():
+            ratios[figure] = Ratio.of(marks, met, by_n, people, pieces if figure == name else None)
+    return ratios
 
 
 def mark_weights(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> ByN:
     """k(n) for the numbers of annotators that occur, or would occur without one of them."""
     check_scheme(weights)
-    occur = {n for n, _, _ in marks.cells["exact"]} if isinstance(marks, MarkTally) else set(marks.n.tolist())
+    occur = {*marks.items_by_n} if isinstance(marks, MarkTally) else set(marks.n.tolist())
     sizes = sorted({m for n in occur for m in (n, n - 1) if m > 1})
     if not isinstance(weights, str):
         return weigh_at(sizes, weights, Tally()).by_n
@@ -210,8 +205,13 @@ def mark_weights(marks: CodedMarks | MarkTally, weights: str | CustomWeights) ->
     return {size: Fraction(by_n(size)) for size in sizes}
 
 
-def mark_people(marks: CodedMarks) -> Others:
+def mark_people(marks: CodedMarks | MarkTally) -> Others:
     """Who saw which item, and what that says about other annotators."""
+    if isinstance(marks, MarkTally):
+        cells = {Cell(n, 0, 0): items for n, items in marks.items_by_n.items()}
+        people = {who: {(n, 0, 1, "", ""): size for n, size in sizes.items()} for who, sizes in marks.saw.items()}
+        met = None if marks.met is None else [(*pair, items, 0) for pair, items in marks.met.items()]
+        return InTally.of_tally(Tally(cells), people, None, met)
     nothing = np.zeros(len(marks.item), dtype=np.int32)
     item, annotator = marks.item.astype(np.int32), marks.annotator.astype(np.int32)
     return Others.of(Codes(item, annotator, nothing, tuple(marks.annotators), ("",)), None, None)
@@ -228,9 +228,10 @@ def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> li
                 "between two characters",
             )
         )
-    texts = () if isinstance(marks, MarkTally) else marks.texts
-    if lacking := sum(text is None for text in texts):
-        without = f"{count(lacking, 'item has', 'items have')} no text, of {len(texts):,}"
+    texts = [] if isinstance(marks, MarkTally) else [*marks.texts]
+    made = [] if isinstance(marks, MarkTally) else np.unique(marks.item[marks.visit]).tolist()
+    if texts and (lacking := sum(texts[item] is None for item in made)):
+        without = f"{count(lacking, 'item has', 'items have')} no text, of {len(made):,} with marks"
         found.append(Warning("no_text", f"{without}: agreement beyond chance takes all of them"))
     if seen == "unknown":
         found.append(
@@ -254,46 +255,31 @@ def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> li
     return found
 
 
+Met = Callable[[], tuple[Floats, Floats]]
+
+
 @dataclass(frozen=True)
 class Visits:
-    """Who made and shared the marks of a ratio, and the pieces that they share, where these are the marks."""
+    """Who made and shared the marks of a ratio, as what leaves with an annotator, a single visit, or a team."""
 
-    marks: CodedMarks
-    shared: Shared
     people: Others
-    pieces: Pieces | None
+    leaving: Mapping[Kind, Leaving]
+    met: Met | None
+    """What any two who met marked there, and shared; None if they are not looked at."""
 
-    def units(self, kind: Kind, marked: Floats, agreeing: Floats) -> Leaving:
-        """Without somebody, an item loses what they marked, and what they and the others shared."""
-        marks, shared = self.marks, self.shared
-        rows = np.flatnonzero(marks.n[marks.item] > 1)
-        item = marks.item[rows]
-        unit = marks.annotator[rows] if kind == "people" else np.arange(len(rows))
-        size = len(marks.annotators) if kind == "people" else len(rows)
-        return Leaving(
-            unit,
-            item,
-            np.ones(len(rows)),
-            marks.n[item],
-            marks.n[item] - 1,
-            agreeing[item],
-            agreeing[item] - shared.met[rows] - shared.back[rows],
-            (np.bincount(unit, minlength=size) > 0).astype(np.float64),
-            marked=marked[item],
-            marked_left=marked[item] - shared.own[rows],
-        )
+    @cached_property
+    def pairs(self) -> PairSums | None:
+        """Sums over who met whom."""
+        return None if self.met is None else PairSums.of(*self.met())
 
-    def between_pairs(self, value: float) -> float:
-        """The variance over who meets whom: m/(m − 1)·Σ(a − θw)²/(Σw)², w what two marked and a what they shared."""
-        if self.pieces is None or self.marks.meetings > MOST_SUMMED:
-            return 0.0
-        one, other, overlap = visit_pairs(self.marks, self.pieces)
-        if not len(one):
-            return 0.0
-        who = np.sort(self.marks.annotator[np.stack([one, other])], axis=0)
-        keys, place = np.unique(who[0] * len(self.marks.annotators) + who[1], return_inverse=True)
-        marked = sums(place, self.shared.own[one] + self.shared.own[other], len(keys))
-        return PairSums.of(marked, sums(place, 2 * overlap, len(keys))).variance(value)
+
+def _leaving(unit: Ints, n: Ints, columns: Sequence[Floats], times: Floats) -> Leaving:
+    """What is left of S and A, given these, without what each row made and what A loses with it."""
+    marked, agreeing, own, lost = columns
+    ones = np.ones(len(unit))
+    return Leaving(
+        unit, unit, ones, n, n - 1, agreeing, agreeing - lost, times, marked=marked, marked_left=marked - own
+    )
 
 
 @dataclass(frozen=True)
@@ -317,8 +303,43 @@ class Ratio:
         """From what each visit marked and shared."""
         size = len(marks.items)
         marked, agreeing = (sums(marks.item, each, size) for each in (shared.own, shared.met))
-        visits = None if people is None else Visits(marks, shared, people, pieces)
+        visits = None
+        if people is not None:
+            rows = np.flatnonzero(marks.n[marks.item] > 1)
+            item, who = marks.item[rows], marks.annotator[rows]
+            columns = marked[item], agreeing[item], shared.own[rows], (shared.met + shared.back)[rows]
+            busy = (np.bincount(who, minlength=len(marks.annotators)) > 0).astype(np.float64)
+            leaving: dict[Kind, Leaving] = {
+                "people": _leaving(who, marks.n[item], columns, busy),
+                "annotations": _leaving(np.arange(len(rows)), marks.n[item], columns, np.ones(len(rows))),
+            }
+            met: Met | None = None
+            if pieces is not None and marks.meetings <= MOST_SUMMED:
+                met = partial(marks.between, pieces, shared.own)
+            visits = Visits(people, leaving, met)
         return cls(marks.n, np.ones(size), marked, agreeing, by_n, marks.cluster, visits)
+
+    @classmethod
+    def counted(cls, tally: MarkTally, name: str, figure: str, by_n: ByN, people: Others) -> Ratio:
+        """A figure of one of the tables of a tally."""
+        n, items, marked, agreeing = tally.cells(name, figure)
+        each, table = tally.visits(name, figure), tally.tables[name]
+        if each is None or tally.met is None or table.pairs is None:
+            return cls(n, items, marked, agreeing, by_n)
+        unit, saw, times, columns = each
+        who, of, visits, sums_of = tally.people(name, figure)
+        busy = (np.bincount(who, visits * (of > 1), len(tally.saw)) > 0).astype(np.float64)
+        leaving: dict[Kind, Leaving] = {
+            "people": _leaving(who, of, sums_of, busy),
+            "annotations": _leaving(unit, saw, columns, times * (saw > 1)),
+        }
+        if people.teams is not None:  # an item stands among the rows of each of the n who saw it
+            whole = [sums_of[0] / of, sums_of[1] / of]
+            team = people.teams[who]
+            teams = (np.bincount(team, visits * (of > 1)) > 0).astype(np.float64)
+            leaving["teams"] = replace(_leaving(team, of, [*whole, *whole], teams), n_left=np.zeros_like(of))
+        met: Met | None = partial(tally.pairs, name) if figure == name else None
+        return cls(n, items, marked, agreeing, by_n, None, Visits(people, leaving, met))
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -339,10 +360,15 @@ class Ratio:
         below = sum((w * Fraction(s) / m for w, m, s in zip(k, n, sizes.items, strict=True)), Fraction())
         return float(above / below) if below else None
 
+    @cached_property
+    def weight(self) -> Floats:
+        """k(n) of each row, as a share of the largest; 0 where one person saw the item."""
+        return relative_weights(self.by_n, self.n)
+
     def units(self, kind: Kind) -> Leaving:
         """What can be left out, and what the item then has."""
-        if self.visits is not None and kind in ("people", "annotations"):
-            return self.visits.units(kind, self.marked, self.agreeing)
+        if self.visits is not None and kind in self.visits.leaving:
+            return self.visits.leaving[kind]
         unit = self.visits.people.teams if kind == "teams" and self.visits is not None else self.cluster
         rows = np.flatnonzero(self.n > 1)
         none, times = np.zeros(len(rows)), self.items[rows]
@@ -374,7 +400,7 @@ class Ratio:
     def equal_items(self) -> float:
         """How many items, or clusters, with equally many marks would be as informative: Kish's number."""
         units = self.units("items")
-        weights = relative_weights(self.by_n, self.n)[units.group] * self.marked[units.group] / units.n
+        weights = self.weight[units.group] * self.marked[units.group] / units.n
         each = sums(units.unit, weights, len(units.times))
         return total(units.times * each) ** 2 / total(units.times * each**2) if total(each) else 0.0
 
@@ -382,8 +408,9 @@ class Ratio:
         """For these annotators and, where they are known, for others; ``spread`` scales what pairs of them differ."""
         equal = self.equal_items
         if self.visits is None:
-            return {ITEMS: made(over_items, equal, equal - 1), ANNOTATORS: Interval(None, None, None, NOT_WHO)}
-        met = self.visits.between_pairs(self.value or 0.0) * spread
+            return {ITEMS: made(over_items, equal, equal - 1), ANNOTATORS: Interval(None, None, None, MANY_ROWS)}
+        pairs = self.visits.pairs
+        met = 0.0 if pairs is None else pairs.variance(self.value or 0.0) * spread
         return self.visits.people.intervals(without, over_items, equal, equal - 1, made, met)
 
     def estimate(self, level: float, weights: str, interval_for: str) -> Estimate:
@@ -611,24 +638,6 @@ def _between(
     return Between(*names, leading(plain, intervals, interval_for), len(both))
 
 
-def refuse_crowds(marks: CodedMarks) -> None:
-    """Refuse to compare each two who saw an item, if they are too many."""
-    if marks.meetings > MOST_SUMMED:
-        raise DataError(f"{TOO_MANY} ({marks.meetings:,} times); choose fewer items, or fewer people")
-
-
-def visit_pairs(marks: CodedMarks, pieces: Pieces) -> tuple[Ints, Ints, Floats]:
-    """Any two visits of one item, and how much of their pieces is the same; refused if there are too many."""
-    refuse_crowds(marks)
-    one, other = pairs_within(np.bincount(marks.item))
-    keys, shared = one * len(marks.item) + other, np.zeros(len(one))
-    for left, right in pieces.overlapping():
-        visits = np.sort(pieces.visit[np.stack([left, right])], axis=0)
-        place = np.searchsorted(keys, visits[0] * len(marks.item) + visits[1])
-        shared += sums(place, pieces.overlap(left, right), len(keys))
-    return one, other, shared
-
-
 def model_among_marks(
     name: str,
     marks: CodedMarks,
@@ -674,7 +683,7 @@ def model_among_marks(
         gap = _gap(mine, humans, others, level, scheme, interval_for)
         return ClassAgreement(shown, figures[0], figures[1], gap)
 
-    whole = compared(name, *visit_pairs(marks, pieces))
+    whole = compared(name, *marks.pairs(pieces))
     outcomes = () if characters else tuple(compared(each, *met) for each, met in _pairs_met(marks, own).items())
     seen = np.bincount(marks.item[is_person], minlength=len(marks.items)) > 0
     left_out = {
@@ -784,44 +793,68 @@ def disputed_texts(marks: CodedMarks, most: int) -> list[MarkedText]:
     return found
 
 
-def mark_classes(marks: CodedMarks, by_n: ByN, people: Others, level: float, interval_for: str) -> polars.DataFrame:
+def mark_classes(
+    marks: CodedMarks | MarkTally, weights: str | CustomWeights, level: float, interval_for: str
+) -> polars.DataFrame:
     """One row per label: how often another annotator makes the same mark, and what else such a mark meets."""
+    by_n, people = mark_weights(marks, weights), mark_people(marks)
+    if isinstance(marks, MarkTally) and not marks.has_classes:
+        raise UsageError(MANY_LABELS)
     rows = []
     for place, label in enumerate(marks.labels):
-        pieces = marks.pieces(label=place)
-        figure = Ratio.of(marks, marks.shared(pieces), by_n, people, pieces).estimate(level, "", interval_for)
-        made = len(pieces.visit)
-        rows.append((label, made, figure.value, figure.stderr, figure.low, figure.high, figure.undefined))
+        name = CLASS + label
+        if isinstance(marks, MarkTally):
+            ratio_of, made = Ratio.counted(marks, name, name, by_n, people), marks.labels[label]
+        else:
+            pieces = marks.pieces(label=place)
+            ratio_of, made = Ratio.of(marks, marks.shared(pieces), by_n, people, pieces), len(pieces.visit)
+        figure = ratio_of.estimate(level, "", interval_for)
+        mass = total(ratio_of.weight / np.maximum(ratio_of.n, 1) * ratio_of.items * ratio_of.marked)
+        rows.append((label, made, figure.value, figure.stderr, figure.low, figure.high, figure.undefined, mass))
     names = {"class": polars.String, "marks": polars.Int64} | dict.fromkeys(
         ("agreement", "stderr", "low", "high"), polars.Float64
     )
-    frame = polars.DataFrame(rows, schema={**names, "undefined": polars.String}, orient="row")
-    if marks.meetings <= MOST_SUMMED:
-        met, _, whole = _exchanged(marks, by_n)
-        columns = {name: ratio(met[OUTCOMES.index(name)], whole) for name in OUTCOMES[1:-1]}
-        columns["missed"] = ratio(whole - met.sum(axis=0), whole)
+    schema = {**names, "undefined": polars.String, "mass": polars.Float64}
+    frame = polars.DataFrame(rows, schema=schema, orient="row")
+    met = _exchanged(marks, by_n)
+    if met is not None:
+        whole = frame["mass"].to_numpy()
+        amounts = np.zeros((len(OUTCOMES) - 1, len(rows)))
+        place_of = {label: place for place, label in enumerate(marks.labels)}
+        for (kind, label, _), amount in met.items():
+            amounts[kind, place_of[label]] += amount
+        columns = {name: ratio(amounts[OUTCOMES.index(name)], whole) for name in OUTCOMES[1:-1]}
+        columns["missed"] = ratio(whole - amounts.sum(axis=0), whole)
         frame = frame.with_columns(polars.Series(name, column) for name, column in columns.items()).fill_nan(None)
-    return frame.sort("agreement", "class", nulls_last=True)
+    return frame.drop("mass").sort("agreement", "class", nulls_last=True)
 
 
-def mark_confusion(marks: CodedMarks, by_n: ByN) -> polars.DataFrame:
+def mark_confusion(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> polars.DataFrame:
     """Two labels a row: their share of all exchanges of labels, in the same place or in overlapping ones."""
-    _, labels, _ = _exchanged(marks, by_n)
-    one, other = np.nonzero(np.triu(labels + labels.T))
-    share = ratio((labels + labels.T)[one, other], np.full(len(one), labels.sum()))
-    names = polars.Series(marks.labels, dtype=polars.String)
-    frame = polars.DataFrame({"share": share, "class": names.gather(one), "other": names.gather(other)})
-    return frame.sort("share", "class", "other", descending=[True, False, False])
+    met = _exchanged(marks, mark_weights(marks, weights))
+    if met is None:
+        raise DataError(f"{TOO_MANY}; choose fewer items, or fewer people")
+    shares: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for (_, label, other), amount in met.items():
+        if label != other:
+            shares[min(label, other), max(label, other)] += amount
+    whole = sum(shares.values())
+    rows = [(share / whole, *pair) for pair, share in shares.items()]
+    schema = {"share": polars.Float64, "class": polars.String, "other": polars.String}
+    return polars.DataFrame(rows, schema, orient="row").sort("share", "class", "other", descending=[True, False, False])
 
 
-def _exchanged(marks: CodedMarks, by_n: ByN) -> tuple[Floats, Floats, Floats]:
-    """What marks of each label met, which labels were exchanged, and how many there are, as items are weighted."""
-    refuse_crowds(marks)
-    n, weight = marks.n.astype(np.float64), relative_weights(by_n, marks.n)
-    met, labels = marks.exchanged(np.where(n > 1, weight / np.maximum(n * (n - 1), 1), 0.0))
-    item = marks.item[marks.visit[marks.distinct]]
-    made = sums(marks.label[marks.distinct], np.where(n > 1, weight / n, 0.0)[item], len(marks.labels))
-    return met, labels, made
+def _exchanged(marks: CodedMarks | MarkTally, by_n: ByN) -> dict[tuple[int, str, str], float] | None:
+    """How often marks met another mark, by kind of outcome and both labels, as items are weighted; None if unknown."""
+    met = marks.closest if isinstance(marks, MarkTally) else marks.met_others()
+    if met is None:
+        return None
+    sizes = np.array(sorted(by_n), dtype=np.int64)
+    weight = dict(zip(sizes.tolist(), relative_weights(by_n, sizes).tolist(), strict=True))
+    found: defaultdict[tuple[int, str, str], float] = defaultdict(float)
+    for (n, kind, label, other), times in sorted(met.items()):  # rounded alike, however they were counted
+        found[kind, label, other] += times * weight[n] / (n * (n - 1))
+    return found
 
 
 def mark_annotators(marks: CodedMarks, level: float) -> polars.DataFrame:
@@ -847,7 +880,7 @@ def mark_annotators(marks: CodedMarks, level: float) -> polars.DataFrame:
 def mark_pairs(marks: CodedMarks, level: float) -> polars.DataFrame:
     """One row per pair of annotators who saw an item: the F1 of all their marks on the items both saw."""
     pieces, names = marks.pieces(), polars.Series(marks.annotators, dtype=polars.String)
-    one, other, shared = visit_pairs(marks, pieces)
+    one, other, shared = marks.pairs(pieces)
     own = marks.shared(pieces).own
     who = np.sort(marks.annotator[np.stack([one, other])], axis=0)
     first, pair = numbered(who[0], who[1])
