@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -28,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("short").write_text("abc")
     Path("token").write_text("  a-token-that-is-long-enough\n")
+    os.mkfifo("pipe")
     Path("labels.csv").write_text("item,annotator,label\n" * 50)
 
 
@@ -46,6 +48,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("--port", "0", "--alert-url", "http://me:hush@x/"), 2, "cannot hold a password"),
         (("--port", "0", "--store", ":memory:"), 2, "name a file"),
         (("--port", "0", "--label-studio", "http://127.0.0.1:8080"), 2, "--label-studio-token-file FILE"),
+        (("--port", "0", "--follow", "-"), 2, "read only once"),
+        (("--port", "0", "--follow", "pipe"), 2, "read only once"),
+        (("--port", "0", "--follow", "https://me:hush@x/y?token=hush"), 2, "not fetched"),
+        (("--port", "0", "--follow", "labels.csv", "--project", "x" * 201), 3, "project has 201 characters"),
         (("--port", "0", "--store", "labels.csv"), 4, "name another --store"),
         (("--port", "0", "--store", "nowhere/s.sqlite"), 4, "name another --store"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import Any
 
 import polars
 import pytest
-from serving import given, labels, wait_for
+from serving import given, labels, running, wait_for
 
-from spagree.errors import SpagreeError
+from spagree.errors import DataError, SpagreeError
 from spagree.monitor import feeds, hooks
-from spagree.monitor.feeds import keep_following, listing
+from spagree.monitor.feeds import attempt, keep_following, listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import background
 from spagree.monitor.store import Store
@@ -85,14 +86,53 @@ def test_a_row_whose_time_cannot_be_is_left_out_and_said(tmp_path: Path, wrong: 
     )
     found, fault = listing(str(path))
     assert [each.time for each in found.annotations] == [None, 1767268800.0]
-    assert "1 row with NUL, or a time" in fault
+    assert fault.startswith("left out: 1 row")
 
 
 def test_a_row_with_nul_is_left_out_and_said(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     polars.DataFrame({"item": list("112"), "annotator": list("aba"), "label": ["x", "y\0", "x"]}).write_parquet(path)
     found, fault = listing(str(path))
-    assert [each.item for each in found.annotations] == ["1", "2"] and "1 row with NUL" in fault
+    assert [each.item for each in found.annotations] == ["1", "2"] and fault.startswith("left out: 1 row")
+
+
+def test_a_row_without_annotator_is_left_out_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    rows = {"item": ["1", "1", "2", "2"], "annotator": ["a", None, "", "b"], "label": ["x", "y", "x", None]}
+    polars.DataFrame(rows).write_parquet(path)
+    found, fault = listing(str(path))
+    assert [each[4:7] for each in found.annotations] == [("1", "a", "x")] and fault.startswith("left out: 2 rows")
+
+
+def test_two_files_of_one_name_do_not_undo_each_other(hub: Hub, tmp_path: Path) -> None:
+    found = []
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "x.csv"
+        path.write_text(f"item,annotator,label\n1,{folder},yes\n")
+        found.append((listing(str(path))[0], str(path)))
+    hub.reconcile(*found[0])
+    with pytest.raises(DataError, match="already followed"):
+        hub.reconcile(*found[1])
+    hub.reconcile(*found[0])
+    assert labels(hub.ledger, "x", "label") == {("1", "a"): "yes"}
+
+
+def test_a_name_that_is_no_text_is_shown_escaped(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite") as monitor:
+        path = os.fsdecode(bytes(tmp_path / "n") + b"\xff.csv")
+        write(tmp_path / "n.csv")
+        (tmp_path / "n.csv").rename(path)
+        attempt(monitor.hub, f"file {feeds.name_of(path)}", _once(monitor.hub, path))
+        assert labels(monitor.hub.ledger, "n\\udcff", "label") == EXPECTED
+        monitor.hub.failed(f"file {feeds.name_of(path)}", "words")
+        for address in ("/healthz", "/metrics", "/", "/api/v1/projects"):
+            assert monitor.client.get(address).status_code == 200
+
+
+def _once(hub: Hub, path: str) -> Iterator[str]:
+    hub.reconcile(listing(path)[0], path)
+    yield ""
 
 
 def test_a_file_that_changes_is_noticed_whatever_the_clock_says(hub: Hub, tmp_path: Path) -> None:

@@ -100,6 +100,10 @@ WRONG = {
     "a long label": body({**FINE, "label": "x" * 10_001}),
     "a long item": body({**FINE, "item": "1" * 1001}),
     "NUL": body({**FINE, "label": "x\0"}),
+    "a separator of ours": body({**FINE, "item": "a\x1fb"}),
+    "a label like marks": body({**FINE, "label": '\x1d[[9, 1, "x"]]'}),
+    "an id like a part": body({**FINE, "id": "7\x1e1"}),
+    "half a pair, raw": b'{"item": "1", "annotator": "a", "label": "\xed\xa0\x80"}',
     "half a pair": b'{"item": "1", "annotator": "a", "label": "\\ud800"}',
     "a version in words": body({**FINE, "version": "second"}),
     "a huge version": body({**FINE, "version": 1e16}),
@@ -158,7 +162,10 @@ def test_label_studio_creates_changes_and_deletes() -> None:
     assert rows(replay(deleted(1), created(1, 10, 2, 1, mood="Good"))) == []
 
 
-@pytest.mark.parametrize("wrong", [{"created_at": "soon"}, {"updated_at": "9999-01-01"}, {"id": "1\0"}, {"task": "\0"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"completed_by": None}, {"created_at": "soon"}, {"updated_at": "9999-01-01"}, {"id": "1\0"}, {"task": "\0"}],
+)
 def test_label_studio_sends_nothing_that_cannot_be(wrong: dict[str, str]) -> None:
     made = completion(1, 10, 2, 1, mood="Good") | wrong
     with pytest.raises(DataError):
@@ -184,6 +191,7 @@ def test_label_studio_sends_many_at_once_and_other_things() -> None:
     assert hooks.label_studio(body({"action": "ANNOTATION_CREATED"})) == []  # sent without payload
     assert hooks.expected_items(project()) == ("label-studio-1", 6)
     assert hooks.expected_items("?") is None
+    assert hooks.expected_items(hooks.decoded(b'{"id": 1, "task_number": ' + b"9" * 5000 + b"}")) is None
     with pytest.raises(DataError, match="send_payload"):
         hooks.label_studio(body({"action": "ANNOTATION_CREATED", "annotation": [1], "project": project()}))
     with pytest.raises(DataError, match="webhooks send it"):
@@ -256,7 +264,16 @@ def test_potato_sends_the_last_state_of_an_item() -> None:
     assert hooks.potato(body({**POTATO, "event": "task.completed"})) == []
 
 
-@pytest.mark.parametrize("data", [None, {}, {"user_id": "a", "instance_id": "1"}, {"user_id": "a", "annotations": {}}])
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"user_id": "a", "instance_id": "1", "annotations": {"": "x", "mood": "good"}},
+        None,
+        {},
+        {"user_id": "a", "instance_id": "1"},
+        {"user_id": "a", "annotations": {}},
+    ],
+)
 def test_what_potato_never_sends_is_refused(data: Any) -> None:
     with pytest.raises(DataError):
         hooks.potato(body({**POTATO, "data": data}))

@@ -216,6 +216,7 @@ def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
         ("/api/projects/", (500, {}), SECRET, "no answer (Internal Server Error)"),
         ("/api/projects/", (200, []), SECRET, "did not answer like Label Studio"),
         ("/api/projects/", (200, {"count": 1}), SECRET, "not understood"),
+        ("/api/projects/", (200, {"count": 10**15, "results": []}), SECRET, "kept being added"),
     ],
 )
 def test_what_goes_wrong_is_shown_and_changes_nothing(
@@ -240,7 +241,7 @@ def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
 ) -> None:
     studio.tasks = {1: {1: [annotation(1, 7, "Good")]}}
 
-    def busy(_: object) -> None:
+    def busy(*_: object) -> None:
         raise BusyError("too much is waiting")
 
     with monkeypatch.context() as patch:

@@ -10,9 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import running
+from serving import given, running
 
 import spagree
+from spagree.errors import DataError
 from spagree.monitor import hooks
 from spagree.monitor.feeds import listing
 from spagree.monitor.figures import look
@@ -177,9 +178,12 @@ def test_classes_beside_marks_are_followed_and_need_not_be_there(hub: Hub, tmp_p
 
 
 def test_an_ordinary_label_that_looks_like_marks_stays_one(hub: Hub) -> None:
+    """Nobody can send one, but the store may have it."""
     for label in ("\x1d[[1,2]]", "\x1d", "\x1dno", "\x1d[[1,2,3]]"):
         assert places_in(label) is None
-        hub.take_now(hooks.posted(body({"item": "i", "annotator": label, "label": label})))
+        with pytest.raises(DataError, match="cannot be stored"):
+            hooks.posted(body({"item": "i", "annotator": "ann", "label": label}))
+        hub.take_now([given("i", label, label, project="default", question="label")])
     live = hub.fresh(("default", "label"))
     assert isinstance(live.agreement, spagree.Agreement) and live.agreement.data.classes == 4
 

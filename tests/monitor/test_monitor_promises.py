@@ -28,6 +28,7 @@ from postgres import Server
 from spagree.monitor import hub as hub_module
 from spagree.monitor import ledger as ledger_module
 from spagree.monitor import security
+from spagree.monitor import store as store_module
 from spagree.monitor.store import Store, about
 
 ROUNDS = int(os.environ.get("SPAGREE_FAULTS", "1"))
@@ -112,9 +113,9 @@ def with_pragma(monitor: Running, _: str, *, on: str, off: str) -> Iterator[None
 @contextmanager
 def locked_by_another(monitor: Running, address: str) -> Iterator[None]:
     """The disk takes a second, or another program has the store."""
-    engine = sa.create_engine(monitor.hub.store.engine.url)
+    is_postgres = monitor.hub.store.is_postgres
+    engine = store_module._postgres(address) if is_postgres else store_module._sqlite(address)
     with engine.connect() as connection:
-        is_postgres = monitor.hub.store.is_postgres
         connection.exec_driver_sql("LOCK spagree_annotations" if is_postgres else "BEGIN IMMEDIATE")
         time.sleep(1)
         connection.rollback()
@@ -124,8 +125,8 @@ def locked_by_another(monitor: Running, address: str) -> Iterator[None]:
 
 @contextmanager
 def in_postgres(monitor: Running, address: str, *, on: str, off: str = "SELECT 1") -> Iterator[None]:
-    engine = sa.create_engine(monitor.hub.store.engine.url, isolation_level="AUTOCOMMIT")
-    database = monitor.hub.store.engine.url.database
+    engine = store_module._postgres(address).execution_options(isolation_level="AUTOCOMMIT")
+    database = address.rpartition("/")[2]
     with engine.connect() as connection:
         for statement in on.format(database=database).split(";;"):
             connection.exec_driver_sql(statement)
@@ -317,7 +318,7 @@ def test_whoever_was_taken_over_acknowledges_nothing_more(
     address = str(tmp_path / "s.sqlite")
     if kind == "postgresql":
         address = request.getfixturevalue("postgres").another("taken").address
-    monkeypatch.setattr(Store, "_hold", lambda self, address: None)
+    monkeypatch.setattr(Store, "_hold", lambda self: None)
     with running(address) as first:
         one = Senders(first.address)
         try:

@@ -92,7 +92,8 @@ def test_a_token_is_compared_in_constant_time(guard: Guard, monkeypatch: pytest.
 
 
 def test_what_needs_no_token(guard: Guard) -> None:
-    assert ask(guard, "/healthz")[0] == 200
+    assert ask(guard, "/healthz")[0] == ask(guard, "/healthz", authorization=f"Bearer {TOKEN}")[0] == 200
+    assert ask(guard, "/healthz", authorization="Bearer no")[0] == 401  # guessing counts wherever it happens
     assert ask(guard, "/hooks/potato", method="POST")[0] == 401
     assert ask(Guard(inside, TOKEN, signed=True), "/hooks/potato", method="POST")[0] == 200
     assert ask(Guard(inside, TOKEN, signed=True), "/hooks/label-studio", method="POST")[0] == 401

@@ -114,6 +114,49 @@ def test_a_body_that_does_not_come_is_given_up(monitor: Running, monkeypatch: py
         assert b"408" in slow.recv(1000).split(b"\r\n")[0]
 
 
+@pytest.mark.parametrize("request_line", ["POST /login", "GET /healthz"])
+def test_a_connection_is_not_held_by_a_body_that_nobody_reads(
+    monitor: Running, monkeypatch: pytest.MonkeyPatch, request_line: str
+) -> None:
+    monkeypatch.setattr(security, "SLOWEST_BODY", 0.2)
+    monkeypatch.setattr(security, "SLOWEST_HEAD", 0.2)
+    host, port = monitor.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as slow:
+        slow.sendall(f"{request_line} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 100000\r\n\r\n".encode())
+        slow.sendall(b"x" * 9000)
+
+        def is_closed() -> bool:
+            try:
+                slow.sendall(b"x")
+            except OSError:
+                return True
+            return False
+
+        wait_for(is_closed)
+
+
+def test_too_many_connections_are_refused_in_words(monitor: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "MOST_CONNECTIONS", 0)
+    answer = monitor.client.get("/healthz")
+    assert answer.status_code == 503 and "too many connections" in answer.json()["error"]
+
+
+def test_a_question_that_cannot_be_measured_takes_no_other_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = hub_module.look
+
+    def fail(project: str, question: str, *more: Any) -> Any:
+        return 1 / 0 if question == "bad" else look(project, question, *more)
+
+    monkeypatch.setattr(hub_module, "look", fail)
+    with running(tmp_path / "s.sqlite") as monitor:
+        monitor.post(FINE, {**FINE, "question": "bad"})
+        assert [row["question"] for row in monitor.client.get("/api/v1/projects").json()["questions"]] == ["label"]
+        assert monitor.client.get("/").status_code == 200
+        assert 'spagree_source_failing{source="measuring default · bad"} 1.0' in monitor.client.get("/metrics").text
+
+
 def test_every_route_that_stores_says_why_it_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are still shown: they are those of what is stored."""
     with running(tmp_path / "s.sqlite") as monitor:
@@ -200,9 +243,24 @@ def test_marks_are_added_by_programs_and_by_the_form(tmp_path: Path) -> None:
             {"project": "x", "text": "y"},
             {"project": "default"},
             {"project": "default", "text": "x" * 201},
+            {"project": "default", "text": None},
+            {"project": "default", "text": ["x"]},
+            {"project": ["default"], "text": "x"},
             [],
         ):
             assert monitor.client.post("/api/v1/marks", json=wrong).status_code == 422
+
+
+def test_marks_of_one_moment_are_all_kept(tmp_path: Path) -> None:
+    """Sent twice, one mark stays one; after a restart there are as many as before."""
+    with running(tmp_path / "s.sqlite") as monitor:
+        monitor.post(FINE)
+        for text in ("one", "two", "two"):
+            added = {"project": "default", "text": text, "time": 1000}
+            marks = monitor.client.post("/api/v1/marks", json=added).json()
+    assert [each["text"] for each in marks["marks"]["default"]] == ["one", "two"]
+    with running(tmp_path / "s.sqlite") as monitor:
+        assert monitor.client.get("/api/v1/marks").json() == marks
 
 
 def test_alerts_begin_and_end(tmp_path: Path) -> None:

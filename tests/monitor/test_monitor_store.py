@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import sqlite3
 import sys
 import threading
 import traceback
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from serving import batch, given, wait_for
+from serving import batch, given, labels, wait_for
 
 from postgres import Server
 from spagree.errors import FileError, MissingExtraError, UsageError
@@ -222,13 +223,101 @@ def test_what_would_not_be_kept_is_refused(address: str, tmp_path: Path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("password", ["hush!hush", "p@hush", "h/hush", "a%40hush"])
 @pytest.mark.parametrize(
-    "address", ["postgresql://u:{}@h:x/d", "postgresql://u:{}@[h/d", "postgres://u@127.0.0.1:1/d?password={}"]
-)
-def test_no_password_of_an_address_is_shown(address: str) -> None:
+    "address",
+    [
+        "postgresql://u:{}@h:x/d", "postgresql://u:{}@[h/d", "postgres://u@127.0.0.1:1/d?password={}",
+        "postgresql://u:{}@127.0.0.1:1/d", "mysql://u:{}@h/d", "POSTGRESQL://u:{}@h/d", " postgresql://u:{}@h/d",
+        "postgresql+psycopg://u:{}@h/d",
+    ],
+)  # fmt: skip
+def test_no_password_of_an_address_is_shown(address: str, password: str) -> None:
     with pytest.raises((UsageError, FileError)) as refused:
-        Store(address.format("hush!hush"))
+        Store(address.format(password))
     assert "hush" not in str(refused.value)
+
+
+def test_what_is_no_file_or_has_two_names_is_refused(tmp_path: Path) -> None:
+    """A pipe would be waited for; under its other name, SQLite would not find what it had not yet moved into the file."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="a pipe or a device"):
+        Store(str(tmp_path / "pipe"))
+    Store(str(tmp_path / "s.sqlite")).close()
+    (tmp_path / "t.sqlite").hardlink_to(tmp_path / "s.sqlite")
+    for name in ("s.sqlite", "t.sqlite"):
+        with pytest.raises(UsageError, match="hard link"):
+            Store(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("as_columns", [False, True])
+def test_nothing_is_acknowledged_while_the_file_is_not_there(sqlite: Held, tmp_path: Path, as_columns: bool) -> None:
+    _, _, writer = sqlite
+    file, away = tmp_path / "s.sqlite", tmp_path / "away"
+    file.rename(away)
+    events = [given(str(i), "ann", "x") for i in range(3)]
+    for other in (False, True):
+        if other:
+            file.write_bytes(b"")
+        with pytest.raises(StoreError, match="moved, removed or replaced"):
+            writer.send(batch(*events) if as_columns else events).result()
+    away.rename(file)
+    assert writer.send(events).result() == 3
+
+
+def test_what_was_kept_without_an_answer_is_not_there_twice(address: str) -> None:
+    """The connection ends while it commits, and what is sent again comes in other company."""
+    store = Store(address)
+    hub, begin = Hub(store), store._writing
+
+    @contextmanager
+    def cut() -> Iterator[Any]:
+        with begin() as connection:
+            yield connection
+        raise StoreError("the connection ended")
+
+    hub.take_now([given("0", "ann", "x")])
+    store._writing = cut  # type: ignore[method-assign]
+    for events in ([given(str(i), "ann", "x") for i in range(1, 9)], batch(*[given("1", "bob", "x")] * 1)):
+        with pytest.raises(StoreError, match="the connection ended"):
+            hub.take_now(events)
+    store._writing = begin  # type: ignore[method-assign]
+    assert hub.take_now([given("5", "ann", "x")]) == hub.take_now([given("5", "ann", "", deleted=True)]) == 1
+    hub.close()
+    again = Hub(Store(address))
+    assert labels(again.ledger) == {("0", "ann"): "x"}
+    again.close()
+
+
+def test_a_database_that_does_not_wait_for_its_disk_is_told_to(postgres: Server) -> None:
+    server = postgres.another("lazy")
+    server.run("ALTER DATABASE lazy SET synchronous_commit = off", "ALTER DATABASE lazy SET client_encoding = latin1")
+    store = Store(server.address)
+    with store.engine.connect() as connection:
+        settings = [
+            connection.execute(sa.text(f"SHOW {name}")).scalar() for name in ("synchronous_commit", "client_encoding")
+        ]
+    store.write([row(1, label="\u2603")])
+    assert settings == ["on", "UTF8"] and rows_of(store) == [row(1, label="\u2603")]
+    store.close()
+
+
+def test_what_waits_is_counted_exactly(sqlite: Held) -> None:
+    _, _, writer = sqlite
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def send(name: str) -> None:
+        for number in range(100):
+            writer.send([given(str(number), name, "x")] * 7).result()
+
+    threads = [threading.Thread(target=send, args=(name,)) for name in "abcdefgh"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(interval)
+    wait_for(lambda: writer._waiting == 0)
 
 
 def test_one_value_that_cannot_be_stored_is_refused_and_those_beside_it_are_not(postgres: Server) -> None:

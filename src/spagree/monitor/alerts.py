@@ -177,18 +177,15 @@ class Register:
 
     def update(self, project: str, question: str, alerts: list[Alert], now: float) -> list[Alert]:
         """Compare with the alerts that should be open now, and return those that began or ended."""
-        changed = []
         current = {alert.key: alert for alert in alerts}
-        for key, alert in current.items():
-            before = self.open.get(key)
-            self.open[key] = replace(alert, began=now if before is None else before.began)
-            if before is None:
-                changed.append(self.open[key])
-        for key in [key for key in self.open if key[:2] == (project, question) and key not in current]:
-            ended = replace(self.open.pop(key), ended=now)
-            self.past.append(ended)
-            changed.append(ended)
-        return changed
+        before = {key: alert for key, alert in self.open.items() if key[:2] == (project, question)}
+        now_open = {
+            key: replace(alert, began=before[key].began if key in before else now) for key, alert in current.items()
+        }
+        ended = [replace(alert, ended=now) for key, alert in before.items() if key not in current]
+        self.past = [*self.past, *ended]  # new ones: somebody may be reading the old ones
+        self.open = {key: alert for key, alert in self.open.items() if key not in before} | now_open
+        return [*(alert for key, alert in now_open.items() if key not in before), *ended]
 
     def of_question(self, project: str, question: str) -> tuple[list[Alert], list[Alert]]:
         """A question's open alerts, those about the whole question first, and its past ones, latest first."""
@@ -201,4 +198,4 @@ class Register:
 def kept(alert: Alert) -> dict[str, Any]:
     """An alert as stored."""
     columns = {name: getattr(alert, name) for name in ("project", "question", "code", "subject", "began", "ended")}
-    return {**columns, "document": json.dumps(alert.document(), ensure_ascii=False)}
+    return {**columns, "document": json.dumps(alert.document())}

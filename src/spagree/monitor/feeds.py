@@ -15,9 +15,8 @@ import threading
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from spagree.counts.engines import to_polars
 from spagree.counts.tally import text
 from spagree.errors import DataError, SpagreeError, UsageError, count
 from spagree.monitor.hooks import (
-    APART,
     LABEL_STUDIO,
     POTATO,
     completions,
@@ -39,11 +37,12 @@ from spagree.monitor.hooks import (
     label_studio_project,
 )
 from spagree.monitor.hub import Hub
-from spagree.monitor.ledger import Place, Reported, Snapshot, as_label
+from spagree.monitor.ledger import APART, UNFIT, Place, Reported, Snapshot, as_label
 from spagree.monitor.store import BusyError, StoreError
+from spagree.present.words import escape_controls
 from spagree.read import read_all
-from spagree.read.annotations import ANNOTATOR, END, ITEM, LABEL, START, TIME, Annotations, MarkRows
-from spagree.read.databases.addresses import is_server, public
+from spagree.read.annotations import ANNOTATOR, END, ITEM, LABEL, START, TIME, MarkRows
+from spagree.read.databases.addresses import SERVERS, SQLITE, is_server, public
 from spagree.read.files.json import as_text
 from spagree.read.sources import read_all_marks
 from spagree.read.timestamps import LAST, usual
@@ -53,11 +52,26 @@ HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their ann
 PAGE = 100
 COMPARED_EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took
 SHARE = 10.0
-TIMEOUT = 60.0
+TIMEOUT, SLOWEST_ANSWER, LARGEST_ANSWER = 60.0, 300.0, 1 << 28  # seconds without a byte and in all; bytes
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # after something went wrong
 TRIES = 3  # attempts at a listing during which tasks were added or deleted
 PERSONAL = 2  # dots in a JSON Web Token: a personal access token, which is exchanged for a short-lived one
 ONE_PROJECT = re.compile(r"^(.*?)/projects/(\d+)(?:/.*)?$")
+
+
+def name_of(path: str) -> str:
+    """What a followed source is called wherever it is shown: without a folder, without a password."""
+    return escape_controls(public(path) if "://" in path else Path(path).name)
+
+
+def refuse_unfollowable(path: str) -> None:
+    """Refuse what can be read only once, or not at all, before anybody waits for it."""
+    is_address = "://" in path and not path.startswith((*SERVERS, SQLITE))
+    there = Path(path)
+    is_stream = there.exists() and not there.is_file() and not there.is_dir()
+    if path in ("", "-") or is_address or is_stream:
+        what = "an address that is not fetched" if is_address else "a stream, which can be read only once"
+        raise UsageError(f"--follow {public(path)}: {what}; follow a file, a folder or a database")
 
 
 def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[Snapshot, str]:
@@ -68,58 +82,54 @@ def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[
     formats = {table.understood.format for table in by_question.values()}
     formats |= {one.understood.format for one in marked.values() if one.understood is not None}
     tool = next((name for name in HOOKED if name in formats), None)
-    name = public(path) if is_server(path) else Path(path).name
-    source = tool or f"file {name}"
-    belongs = project or tool or Path(name).stem
-    tables = [_annotations(table, belongs, question, source) for question, table in by_question.items()]
-    tables += [_visits(one, belongs, question, source) for question, one in marked.items()]
-    refused = sum(without for _, without in tables)
-    fault = f"left out: {count(refused, 'row')} with NUL, or a time that is unreadable or beyond 1970 to 2100"
-    return Snapshot(belongs, source, [*chain.from_iterable(rows for rows, _ in tables)], as_of), fault * bool(refused)
+    source, belongs = tool or f"file {name_of(path)}", project or tool or Path(name_of(path)).stem
+    reports: list[Reported] = []
+    rows = 0
+    frames = [(question, to_polars(table.frame), False) for question, table in by_question.items()]
+    frames += [(question, _visits(one), True) for question, one in marked.items()]
+    for question, frame, is_visits in frames:
+        if ANNOTATOR not in frame.columns:
+            raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
+        answered = frame.drop_nulls(LABEL)
+        rows += answered.height
+        for item, who, label, at in _timed(answered):
+            if item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits):
+                about = (belongs, question, source, item + APART + who)
+                reports.append(Reported(*about, item, who, label, None, at))
+    without = count(rows - len(reports), "row")
+    fault = f"left out: {without} without item or annotator, with NUL or U+001D–1F, or a time not in 1970 to 2100"
+    return Snapshot(belongs, source, reports, as_of), fault if rows > len(reports) else ""
 
 
-def _annotations(annotations: Annotations, project: str, question: str, source: str) -> tuple[list[Reported], int]:
-    """The rows of a table, and how many are refused: for an unreadable time, or NUL, which no database holds."""
-    frame = to_polars(annotations.frame)
-    if ANNOTATOR not in frame.columns:
-        raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
-    kept = frame.drop_nulls([ITEM, ANNOTATOR, LABEL])
-    held = kept.height
-    seconds: list[float | None] = [None] * held
-    if TIME in kept.columns:  # an annotator's last label of an item counts: the latest, wherever it is written
-        times = kept[TIME]
+def _timed(answered: polars.DataFrame) -> Iterator[tuple[str, str, str, float | None]]:
+    """Item, annotator, label and seconds of each row whose time can be, the latest last: it is the one that counts."""
+    if TIME not in answered.columns:
+        seconds: Sequence[float | None] = [None] * answered.height
+    else:
+        times = answered[TIME]
         if times.dtype in (polars.Date, polars.Datetime):
             times = times.dt.epoch("us") / 1_000_000
         elif times.dtype == polars.String:
             times = polars.Series([None if each is None else usual(each) for each in times], dtype=polars.Float64)
         times = times.cast(polars.Float64, strict=False)
-        is_usual = times.is_between(0, LAST).fill_null(value=False) | kept[TIME].is_null()
-        kept = kept.with_columns(times.alias(TIME)).filter(is_usual).sort(TIME, nulls_last=False, maintain_order=True)
-        seconds = kept[TIME].to_list()
-    rows = zip(*(map(text, kept[name].to_list()) for name in (ITEM, ANNOTATOR, LABEL)), seconds, strict=True)
-    reports = [
-        Reported(project, question, source, item + APART + who, item, who, label, None, at)
-        for item, who, label, at in rows
-        if "\0" not in item + who + label
+        is_usual = times.is_between(0, LAST).fill_null(value=False) | answered[TIME].is_null()
+        answered = answered.with_columns(times.alias(TIME)).filter(is_usual)
+        answered = answered.sort(TIME, nulls_last=False, maintain_order=True)
+        seconds = answered[TIME].to_list()
+    texts = [
+        ["" if each is None else text(each) for each in answered[name].to_list()] for name in (ITEM, ANNOTATOR, LABEL)
     ]
-    return reports, held - len(reports)
+    return zip(*texts, seconds, strict=True)
 
 
-def _visits(marked: MarkRows, project: str, question: str, source: str) -> tuple[list[Reported], int]:
-    """Who saw which item, with all they marked there, and how many are refused as those of a table are."""
+def _visits(marked: MarkRows) -> polars.DataFrame:
+    """Who saw which item, with all they marked there as the label."""
     made: defaultdict[tuple[str, str], list[Place]] = defaultdict(list)
     for item, who, start, end, label in to_polars(marked.rows).select(ITEM, ANNOTATOR, START, END, LABEL).rows():
         made[item, who].append((start, end, label))
     seen = to_polars(marked.rows if marked.seen is None else marked.seen)
-    times = seen[TIME].to_list() if TIME in seen.columns else [None] * seen.height
-    visits = zip(seen[ITEM], seen[ANNOTATOR], times, strict=True)
-    rows = {
-        (item, who): Reported(project, question, source, item + APART + who, item, who, label, None, at)
-        for item, who, at in visits
-        for label in [as_label(made[item, who])]
-        if "\0" not in item + who
-    }
-    return [*rows.values()], 0
+    labels = [as_label(made[visit]) for visit in zip(seen[ITEM], seen[ANNOTATOR], strict=True)]
+    return seen.with_columns(polars.Series(LABEL, labels, polars.String))
 
 
 Step = Iterable[str]
@@ -164,8 +174,7 @@ def _cause(error: Exception) -> str:
 
 def keep_following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> None:
     """Compare a source whenever it changes, until told to stop."""
-    name = f"file {public(path) if is_server(path) else Path(path).name}"
-    keep_trying(hub, name, lambda stop: _following(hub, path, project, stop), stop)
+    keep_trying(hub, f"file {name_of(path)}", lambda stop: _following(hub, path, project, stop), stop)
 
 
 def _following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Step:
@@ -175,8 +184,9 @@ def _following(hub: Hub, path: str, project: str | None, stop: threading.Event) 
         is_changing, before = state != before, state
         if state is not None and (state == seen or (is_changing and _is_unfinished(path))):
             continue
+        refuse_unfollowable(path)
         found, fault = listing(path, project, hub.ledger.moment)
-        hub.reconcile(found)
+        hub.reconcile(found, path)
         seen = state
         yield fault
 
@@ -283,6 +293,8 @@ class LabelStudio:
                 answer = self._ask(path, header, page=page, page_size=PAGE, **query)
                 totals.add(int(as_text(answer[total])))
                 records.update((as_text(record["id"]), record) for record in answer[name])
+                if not answer[name]:
+                    break
             if totals == {len(records)}:
                 return list(records.values())
         raise DataError("tasks kept being added or deleted; the next comparison tries again")
@@ -294,7 +306,12 @@ class LabelStudio:
         headers = {"Authorization": header} if header else {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.address}{path}{query}", body, headers)  # noqa: S310 (checked)
         with WEB.open(request, timeout=TIMEOUT) as answer:
-            document = decoded(answer.read())
+            end, read = time.monotonic() + SLOWEST_ANSWER, bytearray()
+            while part := answer.read1(1 << 20):
+                read += part
+                if len(read) > LARGEST_ANSWER or time.monotonic() > end:
+                    raise DataError(f"{path} answered too much or too slowly; name one project, or look at the server")
+            document = decoded(bytes(read))
         if not isinstance(document, dict):
             raise DataError(f"{path} did not answer like Label Studio; check the address")
         return document
@@ -315,7 +332,7 @@ def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Step:
             expected = expected_items(project)
             if expected:
                 hub.expected[expected[0]] = expected[1]
-            hub.reconcile(listing)
+            hub.reconcile(listing, studio.name)
         yield f"left out: {count(len(refused), 'annotation')}; the first: {refused[0]}" if refused else ""
         pause = max(COMPARED_EVERY, SHARE * (time.monotonic() - start))
 
@@ -357,10 +374,10 @@ def replay(hub: Hub, stop: threading.Event) -> None:
     """Send the project's annotations one by one, until told to stop."""
     is_marked = False
     for done, annotation in replayed():
-        if done >= HELP and not is_marked and annotation.time is not None:
-            hub.mark(DEMO, MARK, annotation.time)
-            is_marked = True
         with suppress(BusyError, StoreError):
+            if done >= HELP and not is_marked:
+                hub.mark(DEMO, MARK, annotation.time)
+                is_marked = True
             hub.take_now([annotation])
         if stop.wait(1 / A_SECOND):
             return

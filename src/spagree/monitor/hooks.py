@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ import msgspec
 
 from spagree.errors import DataError
 from spagree.messages import shown
-from spagree.monitor.ledger import PART, Batch, Event, Events, Gone, Reported, as_label
+from spagree.monitor.ledger import APART, PART, UNFIT, Batch, Event, Events, Gone, Reported, as_label
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.export import label as label_of
@@ -28,14 +27,13 @@ LIMITS = {**LONGEST, MARKED: 1_000_000}
 SHORT = min(LONGEST.values())
 LARGEST_VERSION = 1e15
 MOST_IN_A_BODY = 50_000
+MOST_DIGITS = 16  # of a number that is no text
 MANY = 100  # annotations that are worth a batch
 NUMBERS = ("version", "time", "deleted")
 FIELDS = {*LONGEST, *NUMBERS}
-LONE = re.compile("[\ud800-\udfff]")  # half of a surrogate pair
 PROJECT, QUESTION, API = "default", "label", "api"
 LABEL_STUDIO, POTATO = "label-studio", "potato"
 SPAN_CONTROLS = frozenset(("Labels", "ParagraphLabels", "HyperTextLabels", "TimeSeriesLabels"))  # of Label Studio
-APART = "\x1f"  # between item and annotator, if they form the id
 
 _Text = Annotated[str, msgspec.Meta(max_length=SHORT)]
 _Version = Annotated[float, msgspec.Meta(ge=-LARGEST_VERSION, le=LARGEST_VERSION)]
@@ -160,9 +158,17 @@ def checked(text: str, name: str) -> str:
     """A text that can be stored: not too long, and only characters that databases accept."""
     if len(text) > LIMITS[name]:
         raise DataError(f"{name} has {len(text):,} characters; the limit is {LIMITS[name]:,}: shorten it")
-    if "\0" in text or (not text.isascii() and LONE.search(text)):
-        raise DataError(f"{name} contains a character that cannot be stored (NUL or half a pair); remove it")
+    if UNFIT.search(text, name == MARKED):
+        raise DataError(f"{name} contains a character that cannot be stored (NUL, U+001D–1F, half a pair); remove it")
     return text if type(text) is str else str(text)
+
+
+def _named(value: Any, name: str) -> str:
+    """The text of something that identifies an annotation."""
+    text = checked(as_text(value), name)
+    if not text:
+        raise DataError(f"{name} is missing; without it an annotation cannot be told from others")
+    return text
 
 
 def _number(value: Any, name: str) -> float | None:
@@ -207,14 +213,13 @@ def label_studio(body: bytes) -> list[Event]:
 
 def label_studio_project(project: Mapping[str, Any]) -> str:
     """The name of a Label Studio project."""
-    return f"{LABEL_STUDIO}-{checked(as_text(project.get('id')), 'project')}"
+    return f"{LABEL_STUDIO}-{_named(project.get('id'), 'project')}"
 
 
 def expected_items(project: Any) -> tuple[str, int] | None:
     """A Label Studio project and its number of tasks."""
-    if not isinstance(project, dict) or not as_text(project.get("task_number")).isdecimal():
-        return None
-    return label_studio_project(project), int(as_text(project["task_number"]))
+    tasks = as_text(project.get("task_number")) if isinstance(project, dict) else ""
+    return (label_studio_project(project), int(tasks)) if tasks.isdecimal() and len(tasks) < MOST_DIGITS else None
 
 
 def completions(
@@ -244,7 +249,7 @@ def completions(
 def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
     records = payload.get(name)
     listed = records if isinstance(records, list) else []
-    return [checked(as_text(record.get("id")), "id") for record in listed if isinstance(record, dict)]
+    return [_named(record.get("id"), "id") for record in listed if isinstance(record, dict)]
 
 
 def _completion(
@@ -257,8 +262,8 @@ def _completion(
     """
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
-    item, id = checked(as_text(record.get("task")), "item"), checked(as_text(record.get("id")), "id")
-    who = checked(person(record.get("completed_by"), ReaderOptions(Path())) or "", "annotator")
+    item, id = _named(record.get("task"), "item"), _named(record.get("id"), "id")
+    who = _named(person(record.get("completed_by"), ReaderOptions(Path())), "annotator")
     is_skipped = record.get("was_cancelled") is True
     version, time = (moment(record.get(name), name) for name in ("updated_at", "created_at"))
     data, result = part(record, "data", dict, "annotation"), part(record, "result", list, "annotation")
@@ -275,7 +280,7 @@ def _completion(
             else:
                 label = checked(label_of(value), "label") if value else ""
             part_id = id + suffix.replace(" ", PART, 1)
-            about = (project, checked(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
+            about = (project, _named(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
             yield Reported(*about, label, version, time, deleted=not label)
 
 
@@ -288,14 +293,13 @@ def potato(body: bytes, project: str = "potato") -> list[Event]:
     if as_text(payload.get("event")) not in ("annotation.created", "annotation.updated"):
         return []
     annotations = data.get("annotations")
-    item = checked(as_text(data.get("instance_id")), "item")
-    annotator = checked(as_text(data.get("user_id")), "annotator")
-    if not isinstance(annotations, dict) or not item or not annotator:
+    item, annotator = _named(data.get("instance_id"), "item"), _named(data.get("user_id"), "annotator")
+    if not isinstance(annotations, dict):
         raise DataError("an annotation of potato has user_id, instance_id and annotations")
     at = moment(payload.get("timestamp"), "timestamp")
     about = (POTATO, item + APART + annotator, item, annotator)
     return [
-        Reported(project, checked(schema, "question"), *about, checked(label_of(value), "label"), at, at)
+        Reported(project, _named(schema, "question"), *about, checked(label_of(value), "label"), at, at)
         for schema, value in _schemas(annotations)
     ]
 

@@ -7,13 +7,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf, nextafter
 from typing import Any
 
+from spagree.errors import DataError
+from spagree.messages import shown
 from spagree.monitor.alerts import Alert, Register, alerts, kept
 from spagree.monitor.figures import Live, Mark, Settings, look
 from spagree.monitor.ledger import Events, Ledger, Snapshot
 from spagree.monitor.store import Store, StoreError, TakenOverError, Writer
+from spagree.read.databases.addresses import public
 
 PAUSE = 0.2  # seconds between two measurements
 CHECKED_EVERY = 10.0  # seconds; while the store fails, every second
@@ -72,7 +77,8 @@ class Hub:
         self._versions: dict[Question, int] = {}
         self._dirty: set[Question] = set(self.ledger.questions())
         self._wake, self._stopping = threading.Event(), threading.Event()
-        self._measuring = threading.Lock()
+        self._measuring, self._marking = threading.Lock(), threading.Lock()
+        self._origins: dict[Question, str] = {}
         self._listeners: dict[asyncio.Queue[Question], asyncio.AbstractEventLoop] = {}
         self.writer = Writer(self.ledger, store, self._changed)
         runs = {"measuring": self._run, "keeping": self._keep}
@@ -97,14 +103,24 @@ class Hub:
         self.taken += events
         self.last_event = max(self.last_event or 0.0, time.time())
 
-    def reconcile(self, listing: Snapshot) -> None:
-        """Compare a source as a whole and correct differences; a project's first listing is not drift."""
+    def reconcile(self, listing: Snapshot, origin: str = "") -> None:
+        """Compare a source as a whole and correct differences; a project's first listing is not drift.
+
+        Two origins under one name would take turns in deleting what the other one holds.
+        """
+        first = self._origins.setdefault((listing.project, listing.source), origin)
+        if first != origin:
+            raise DataError(
+                f"left out as a whole: {public(first)} is already followed as {listing.source} of project "
+                f"{shown(listing.project)}; rename the file, or follow it with another monitor"
+            )
         had = any(question[0] == listing.project for question in self.questions())
         differences = self.writer.send([listing]).result()
         drift = differences if had else 0
         name = listing.project if listing.project.startswith(listing.source) else listing.source
         before = self.reconciled.get(name)
-        self.reconciled[name] = Reconciled(time.time(), drift, drift + (before.total if before else 0))
+        now = Reconciled(time.time(), drift, drift + (before.total if before else 0))
+        self.reconciled = {**self.reconciled, name: now}  # a new one: somebody may be reading the old one
         if drift:
             log.warning("drift corrected", extra={"about": f"{name}: {drift}"})
 
@@ -113,24 +129,28 @@ class Hub:
         before = self.faults.get(source)
         if before is None or before.is_over or before.words != words:
             log.warning("source failed", extra={"about": f"{source}: {words}"})
-        self.faults[source] = Fault(words, time.time())
+        self.faults = {**self.faults, source: Fault(words, time.time())}
 
     def worked(self, source: str) -> None:
         """Record that a source works again."""
         if source in self.faults:
-            self.faults[source] = replace(self.faults[source], is_over=True)
+            self.faults = {**self.faults, source: replace(self.faults[source], is_over=True)}
 
     def trouble(self) -> str:
         """Why nothing can be stored now; empty if all is well."""
         return str(self.writer.trouble or "")
 
     def mark(self, project: str, text: str, at: float | None = None) -> Mark:
-        """Mark a change of the guidelines: monitoring restarts there."""
-        mark = (time.time() if at is None else at, text)
-        self.store.mark(project, *mark)
-        self.marks[project] = sorted([*self.marks.get(project, []), mark])
+        """Mark a change of the guidelines: monitoring restarts there. Two changes may share a moment, but not a row."""
+        with self._marking:
+            now = max(time.time(), self.ledger.moment) if at is None else at
+            marks = dict(self.marks.get(project, ()))
+            while marks.get(now, text) != text:
+                now = nextafter(now, inf)
+            self.store.mark(project, now, text)
+            self.marks = {**self.marks, project: sorted({**marks, now: text}.items())}
         self._changed({question for question in self.questions() if question[0] == project})
-        return mark
+        return now, text
 
     def questions(self) -> list[Question]:
         """Every project and question."""
@@ -164,11 +184,8 @@ class Hub:
             for question in sorted(self._dirty & set(self.questions())):
                 with self._measuring:
                     self._dirty.discard(question)
-                    try:
+                    with suppress(Exception):  # said already; the next change tries again
                         self._measure(question)
-                    except Exception:  # the next change tries again; the annotations are stored anyway
-                        project, name = question
-                        log.exception("measuring failed", extra={"project": project, "question": name})
             is_busy = bool(self._dirty)
             self._stopping.wait(max(PAUSE, SHARE * (time.monotonic() - start)) if is_busy else PAUSE)
 
@@ -206,7 +223,14 @@ class Hub:
                 self.notify(alert)
 
     def _measure(self, question: Question) -> None:
-        live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
+        name = f"measuring {' · '.join(question)}"
+        try:
+            live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
+        except Exception as error:  # the annotations are stored anyway
+            self.failed(name, f"the figures are not up to date ({error})")
+            log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
+            raise
+        self.worked(name)
         self._versions[question] = self._versions.get(question, 0) + 1
         self._untold += self.register.update(*question, alerts(live), time.time())
         self._lives[question] = (self._versions[question], live)
@@ -224,11 +248,18 @@ class Hub:
         """Stop listening."""
         self._listeners.pop(queue, None)
 
+    def lives(self) -> dict[Question, Live]:
+        """The figures of every question that could be measured; of the others the faults tell."""
+        found = {}
+        for question in self.questions():
+            with suppress(Exception):
+                found[question] = self.live(question)[1]
+        return found
+
     def overview(self) -> list[dict[str, Any]]:
         """Every question with its number and its alerts."""
         rows = []
-        for project, question in self.questions():
-            live = self.live((project, question))[1]
+        for (project, question), live in self.lives().items():
             spa = live.headline
             rows.append(
                 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from array import array
@@ -23,7 +24,9 @@ Key = tuple[str, str, str, str]  # project, question, source, id
 
 FINAL = 1e300  # the version of a permanently deleted annotation: no other report restores it
 PART = "\x1e"  # in an id, between an annotation and the place of one answer in its list
+APART = "\x1f"  # in an id, between item and annotator
 MARKS = "\x1d"  # begins a label that holds all marks of a visit
+UNFIT = re.compile("[\0\x1d-\x1f\ud800-\udfff]")  # what no database holds, and what has a meaning here
 NO_NUMBER = float("nan")
 ITEM_GONE = "item "  # prefix of the id that marks an item as deleted
 ANY_QUESTION = ""  # rows of this question record that an annotation or an item was deleted in all questions
@@ -68,7 +71,7 @@ def places_in(label: str) -> list[Place] | None:
     try:
         return msgspec.json.decode(label[len(MARKS) :].encode(), type=list[Place])
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return None
+        return None  # no tool sends such a label, but another program may have written it into the store
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,17 @@ from standardwebhooks import Webhook
 
 from spagree.errors import FileError, UsageError, count
 from spagree.monitor.alerts import Alert
-from spagree.monitor.feeds import WEB, LabelStudio, keep_comparing, keep_following, replay, web_address
+from spagree.monitor.feeds import (
+    WEB,
+    LabelStudio,
+    keep_comparing,
+    keep_following,
+    refuse_unfollowable,
+    replay,
+    web_address,
+)
 from spagree.monitor.figures import Settings
+from spagree.monitor.hooks import checked
 from spagree.monitor.hub import Hub
 from spagree.monitor.security import LOOPBACK, Guard, LimitedProtocol
 from spagree.monitor.server import application
@@ -71,6 +80,9 @@ def serve(options: Watching, say: Any) -> None:
             f"--label-studio {studios[0].address} needs the token of a user who may read the project: "
             "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
         )
+    for path in options.follow:
+        refuse_unfollowable(path)
+    project = options.project and checked(options.project, "project")
     with ExitStack() as stack:
         try:
             family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
@@ -94,7 +106,7 @@ def serve(options: Watching, say: Any) -> None:
         for studio in studios:
             stack.enter_context(background(partial(keep_comparing, hub, studio)))
         for path in options.follow:
-            stack.enter_context(background(partial(keep_following, hub, path, options.project)))
+            stack.enter_context(background(partial(keep_following, hub, path, project)))
         if options.demo:
             stack.enter_context(background(partial(replay, hub)))
         guard = Guard(application(hub, potato), token, signed=potato is not None, proxied=options.behind_proxy)
@@ -109,7 +121,7 @@ def serve(options: Watching, say: Any) -> None:
 def server_of(guard: Guard) -> uvicorn.Server:
     """The server as it always runs, with limits for what comes before the guard is asked."""
     quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "date_header": False}
-    limits: dict[str, Any] = {"http": LimitedProtocol, "ws": "none", "proxy_headers": False, "limit_concurrency": 900}
+    limits: dict[str, Any] = {"http": LimitedProtocol, "ws": "none", "proxy_headers": False}
     return uvicorn.Server(uvicorn.Config(guard, timeout_graceful_shutdown=LAST_WORDS, **limits, **quiet))
 
 

@@ -23,7 +23,7 @@ from spagree.monitor.pages import login
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 LARGEST_BODY, LARGEST_FORM, LARGEST_HEAD = 16 * 1024 * 1024, 8 * 1024, 32 * 1024
 SLOWEST_BODY, SLOWEST_HEAD = 30.0, 10.0  # seconds
-MOST_HEADERS = 100
+MOST_HEADERS, MOST_CONNECTIONS = 100, 900
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 COOKIE = "spagree_session"
 FAILURES, WINDOW = 10, 60.0  # wrong tokens of one client in a minute
@@ -54,6 +54,14 @@ class Refusal(Exception):  # noqa: N818 (an answer, not a fault)
         self.status = status
 
 
+def problem(status: int, words: str, **headers: str) -> Response:
+    """An answer that says what was wrong and what to do."""
+    return JSONResponse({"error": words}, status_code=status, headers=headers)
+
+
+CROWDED: Any = problem(503, "too many connections are open; try again in a few seconds", **{"Retry-After": "5"})
+
+
 async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
     """The body, read up to the limits of size and time."""
     body = bytearray()
@@ -80,29 +88,30 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """Refuses a head that is too large, and hangs up on one that takes too long: nobody knows yet who is asking."""
+    """Refuses a head that is too large, and hangs up on a head or body that takes too long, even an answered one."""
 
     _end: asyncio.TimerHandle | None = None
+    _is_head = True
     _size, _tail = 0, b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first head."""
         super().connection_made(transport)
-        self._await_head()
+        self._await(SLOWEST_HEAD)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is waited for any more."""
-        self._have_head()
+        self._await(None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Count what belongs to a head."""
-        if self._end is not None:
+        if self._is_head and self._end is not None:
             end = (self._tail + data).find(b"\r\n\r\n")
             self._size += len(data) if end < 0 else end
             self._tail = data[-3:]
             if self._size > LARGEST_HEAD:
-                self._have_head()
+                self._await(None)
                 self.transport.write(HEAD_TOO_LARGE)
                 self.transport.close()
                 return
@@ -112,27 +121,25 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A head begins; the first is awaited already."""
         if self._end is None:
-            self._await_head()
+            self._await(SLOWEST_HEAD)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """The guard takes over."""
-        self._have_head()
+        """The guard takes over; whether it reads the body or not, that has to end."""
+        self._await(SLOWEST_BODY + SLOWEST_HEAD, is_head=False)
+        self.app = CROWDED if len(self.connections) > MOST_CONNECTIONS else self.config.loaded_app
         super().on_headers_complete()
 
-    def _await_head(self) -> None:
-        self._size, self._tail = 0, b""
-        self._end = self.loop.call_later(SLOWEST_HEAD, self.transport.close)
+    def on_message_complete(self) -> None:
+        """Nothing more is to come of this request."""
+        self._await(None)
+        super().on_message_complete()
 
-    def _have_head(self) -> None:
+    def _await(self, seconds: float | None, *, is_head: bool = True) -> None:
         if self._end is not None:
             self._end.cancel()
-            self._end = None
-
-
-def problem(status: int, words: str, **headers: str) -> Response:
-    """An answer that says what was wrong and what to do."""
-    return JSONResponse({"error": words}, status_code=status, headers=headers)
+        self._is_head, self._size, self._tail = is_head, 0, b""
+        self._end = None if seconds is None else self.loop.call_later(seconds, self.transport.close)
 
 
 class Guard:
@@ -162,22 +169,28 @@ class Guard:
 
     def _refused(self, request: Request) -> Response | None:
         if len(request.scope["headers"]) > MOST_HEADERS:
-            return problem(431, f"more than {MOST_HEADERS} header fields")
+            raise Refusal(431, f"more than {MOST_HEADERS} header fields")
         host = request.headers.get("host", "")
         name = host if host == "::1" or host.endswith("]") else host.rsplit(":", 1)[0]
         if self._token is None and name not in LOOPBACK:
-            return problem(403, "unknown Host; use http://127.0.0.1, or start with --host and --token-file")
+            raise Refusal(403, "unknown Host; use http://127.0.0.1, or start with --host and --token-file")
         origin = request.headers.get("origin")
         # a form of the page itself, sent without referrer
         is_own_form = origin == "null" and request.headers.get("sec-fetch-site") == "same-origin"
         if origin is not None and origin.partition("://")[2] != host and not is_own_form:
-            return problem(403, "requests from other sites are refused")
+            raise Refusal(403, "requests from other sites are refused")
+        path = request.scope["path"]
         request.scope["is_known"] = self._token is None or self._has_token(request)
-        if request.scope["is_known"] or request.scope["path"] in OPEN_PATHS:
+        if request.scope["is_known"] or (self._signed and path in SIGNED_PATHS):
             return None
-        if self._signed and request.scope["path"] in SIGNED_PATHS:
+        if "authorization" in request.headers:  # also where none is needed: nobody shall guess without being counted
+            return self._wrong(request, NEEDED, **{"WWW-Authenticate": "Bearer"})
+        if path in OPEN_PATHS:
             return None
-        return self._ask(request)
+        if path == "/" and request.method == "GET":  # a page for people, text for programs
+            html, policy = login()
+            return Response(html, 401, {"Content-Security-Policy": policy}, "text/html")
+        return problem(401, NEEDED, **{"WWW-Authenticate": "Bearer"})
 
     def _has_token(self, request: Request) -> bool:
         session = request.cookies.get(COOKIE, "")
@@ -188,15 +201,6 @@ class Guard:
 
     def _is_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), (self._token or "").encode())
-
-    def _ask(self, request: Request) -> Response:
-        """A page for people, text for programs."""
-        if "authorization" in request.headers:
-            return self._wrong(request, NEEDED, **{"WWW-Authenticate": "Bearer"})
-        if request.scope["path"] == "/" and request.method == "GET":
-            html, policy = login()
-            return Response(html, 401, {"Content-Security-Policy": policy}, "text/html")
-        return problem(401, NEEDED, **{"WWW-Authenticate": "Bearer"})
 
     def _wrong(self, request: Request, words: str, **headers: str) -> Response:
         """The answer to a wrong token; after too many the client has to wait, unless it brings the right one."""

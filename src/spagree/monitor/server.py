@@ -26,7 +26,7 @@ from spagree.monitor import hooks, pages
 from spagree.monitor.alerts import notice
 from spagree.monitor.figures import Live
 from spagree.monitor.hub import Hub, Question
-from spagree.monitor.ledger import Events
+from spagree.monitor.ledger import UNFIT, Events
 from spagree.monitor.security import Refusal, body_of, form_of, problem
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
@@ -211,8 +211,7 @@ class Routes:
         if request.method == "POST":
             value = hooks.decoded(await body_of(request))
             record = value if isinstance(value, dict) else {}
-            moment = hooks.moment(record.get("time"), "time")
-            await self._mark(str(record.get("project", "")), str(record.get("text", "")), moment)
+            await self._mark(record.get("project"), record.get("text"), hooks.moment(record.get("time"), "time"))
         marks = {
             project: [{"time": at, "text": text} for at, text in of_project]
             for project, of_project in self.hub.marks.items()
@@ -226,12 +225,11 @@ class Routes:
         await self._mark(fields["project"], fields["text"], None)
         return RedirectResponse("/?" + urlencode({name: fields[name] for name in ("project", "question")}), 303)
 
-    async def _mark(self, project: str, text: str, at: float | None) -> None:
-        if project not in {name for name, _ in self.hub.questions()}:
+    async def _mark(self, project: Any, text: Any, at: float | None) -> None:
+        if not isinstance(project, str) or project not in {name for name, _ in self.hub.questions()}:
             raise DataError("project is missing or unknown; see /api/v1/projects")
-        if not text.strip() or len(text) > LONGEST_MARK:
-            raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters")
-        hooks.checked(text, "label")
+        if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_MARK or UNFIT.search(text):
+            raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters that can be stored")
         await asyncio.to_thread(self.hub.mark, project, text.strip(), at)
 
     async def export(self, request: Request) -> Response:
@@ -322,8 +320,7 @@ class _Collector:
         """Gauges for each question, and counters of events and drift."""
         names = ["project", "question"]
         gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
-        for question in self._hub.questions():
-            live = self._hub.live(question)[1]
+        for question, live in self._hub.lives().items():
             spa = live.headline.value if live.headline else None
             alerts = len(self._hub.register.of_question(*question)[0])
             values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)

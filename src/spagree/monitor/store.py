@@ -12,6 +12,7 @@ epoch, and every transaction ends by looking whether the epoch is still its own:
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import re
 import sys
@@ -31,11 +32,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
 from spagree.messages import shown
 from spagree.monitor.ledger import Batch, Events, Key, Ledger, Reported, Stored
-from spagree.read.databases.addresses import is_server, public
+from spagree.read.databases.addresses import is_server, not_understood, public, refuse_ambiguous, without_secrets
 
 SCHEMA = 2
 MIGRATIONS = {1: ["ALTER TABLE spagree_store ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0"]}  # version → to the next one
 LOCK = 0x5BA61EE  # of PostgreSQL, held while a monitor writes
+DURABLE = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 CUT = {"connect_timeout": 10, "tcp_user_timeout": 30_000, "keepalives_idle": 30}  # when a network counts as cut
 AT_ONCE = 50_000  # rows read in one go
 TOGETHER = 100  # rows written by one statement
@@ -100,28 +102,34 @@ class Store:
 
     def __init__(self, address: str) -> None:
         self.is_postgres = is_server(address)
-        self.name = public(address) if self.is_postgres else address
+        self.name = public(address)
         self._lock: Any = None
+        self._path = Path(address).absolute()
+        self._stored = 0  # the highest number that is certainly on disk
+        self._is_certain = True
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
         self._one, self._many = self._statements()
         try:
-            self._hold(address)
+            self._hold()
             self.epoch = self._taken_over()
         except (sa.exc.SQLAlchemyError, OSError, ValueError) as error:
             self.close()
             if isinstance(error, UsageError):
                 raise
-            raise FileError(f"{self.name}: cannot be used as a store ({_cause(error)}); name another --store") from None
+            cause = without_secrets(_cause(error), address)
+            raise FileError(f"{self.name}: cannot be used as a store ({cause}); name another --store") from None
 
-    def _hold(self, address: str) -> None:
+    def _hold(self) -> None:
         """One monitor at a time: two would not see each other's annotations."""
+        free = True
         if self.is_postgres:
             self._lock = self.engine.connect()
             free = self._has_lock()
         else:  # on Linux the file itself, whatever its name: elsewhere SQLite's own locks are of the same kind
-            locked = Path(address) if sys.platform == "linux" else Path(f"{Path(address).resolve()}.lock")
+            locked = self._path if sys.platform == "linux" else Path(f"{self._path.resolve()}.lock")
+            if self._path.exists() and not self._path.is_file() and not self._path.is_dir():
+                raise UsageError(f"{self.name}: a pipe or a device keeps nothing; name a file, or postgresql://…")
             self._lock = locked.open("ab")
-            free = True
             with suppress(ImportError):  # Windows has the epoch alone
                 import fcntl
 
@@ -131,6 +139,11 @@ class Store:
                     free = False
         if not free:
             raise UsageError(f"{self.name}: another monitor uses this store; stop it, or name another --store")
+        if not self.is_postgres and os.fstat(self._lock.fileno()).st_nlink > 1:
+            raise UsageError(
+                f"{self.name}: has another name (a hard link), and what SQLite has not yet moved into the file lies "
+                "beside one of them; remove the other name, or copy the store"
+            )
 
     def _taken_over(self) -> int:
         """Create the tables, or bring those of an older version up to date; the epoch that begins now."""
@@ -146,6 +159,7 @@ class Store:
                 for statement in MIGRATIONS[step]:
                     connection.execute(sa.text(statement))
             connection.execute(about.update().values(schema_version=SCHEMA, epoch=about.c.epoch + 1))
+            self._stored = connection.execute(sa.select(sa.func.max(annotation_table.c.seq))).scalar() or 0
             return int(connection.execute(sa.select(about.c.epoch)).scalar_one())
 
     @contextmanager
@@ -157,12 +171,36 @@ class Store:
                 yield connection
                 if connection.execute(held).scalar() != self.epoch:
                     raise TakenOverError(f"{self.name}: another monitor has taken this store over; this one stops")
+                if not self.is_postgres and not self._is_there():
+                    raise StoreError(NOT_STORED.format(f"{self.name} was moved, removed or replaced; put it back"))
         except (sa.exc.DataError, ValueError, OverflowError) as error:
             raise UnstorableError(f"a value cannot be stored ({_cause(error)}); remove it") from None
         except (sa.exc.SQLAlchemyError, OSError) as error:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(NOT_STORED.format(_cause(error))) from error
+
+    @contextmanager
+    def _numbering(self, last: int) -> Iterator[sa.Connection]:
+        """A transaction for rows numbered up to ``last``; for one thread alone.
+
+        A connection that ends while it commits leaves open whether that happened, and the numbers are given again. So
+        the next transaction begins by removing the rows that nobody was told are stored.
+        """
+        was_certain, self._is_certain = self._is_certain, False
+        with self._writing() as connection:
+            if not was_certain:
+                connection.execute(annotation_table.delete().where(annotation_table.c.seq > self._stored))
+            yield connection
+        self._stored, self._is_certain = max(self._stored, last), True
+
+    def _is_there(self) -> bool:
+        """Whether the file still has the name under which it will be looked for."""
+        if sys.platform != "linux":
+            return self._path.exists()
+        with suppress(OSError):
+            return self._lock is None or os.path.samestat(self._path.stat(), os.fstat(self._lock.fileno()))
+        return False
 
     def _has_lock(self) -> bool:
         """Whether PostgreSQL's lock is ours, or free and then taken; a connection that was lost is made again."""
@@ -207,7 +245,7 @@ class Store:
             return
         values = [(*annotation, seq, arrived) for annotation, seq, arrived in rows]
         whole = len(values) // TOGETHER * TOGETHER
-        with self._writing() as connection:
+        with self._numbering(max(row.seq for row in rows)) as connection:
             for start in range(0, whole, TOGETHER):
                 together = tuple(chain.from_iterable(values[start : start + TOGETHER]))
                 connection.exec_driver_sql(self._many, together)
@@ -220,7 +258,8 @@ class Store:
             numbered = enumerate(chain.from_iterable(batches), seq)
             self.write([Stored(annotation, number, arrived) for number, annotation in numbered])
             return
-        with self._writing() as connection:
+        batches = list(batches)
+        with self._numbering(seq + sum(map(len, batches)) - 1) as connection:
             for batch in batches:
                 self._append(connection, batch, seq, arrived)
                 seq += len(batch)
@@ -300,7 +339,7 @@ def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
 def _sqlite(address: str) -> sa.Engine:
     if not address or "\0" in address or address.startswith((":", "file:")) or "://" in address:
         what = "nothing that outlives the monitor" if address in ("", ":memory:") else "neither a file nor PostgreSQL"
-        raise UsageError(f"--store {shown(address)}: {what}; name a file, or postgresql://…")
+        raise UsageError(f"--store {shown(public(address))}: {what}; name a file, or postgresql://…")
     url = sa.URL.create("sqlite", database=address)  # as it is: part of a text, ? and % would mean something
     engine = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": 30, "check_same_thread": False})
 
@@ -314,17 +353,24 @@ def _sqlite(address: str) -> sa.Engine:
 
 def _postgres(address: str) -> sa.Engine:
     try:
-        import psycopg  # noqa: F401
+        import psycopg
     except ImportError:
         raise MissingExtraError("postgres", "a PostgreSQL store") from None
+    refuse_ambiguous(address)
     try:
-        url = sa.make_url("postgresql+psycopg://" + address.split("://", 1)[1])
-    except (sa.exc.ArgumentError, ValueError):
-        raise UsageError(
-            f"--store {public(address)}: not an address; write postgresql://USER@HOST:PORT/DATABASE"
-        ) from None
-    limits = {name: value for name, value in CUT.items() if name not in url.query}
-    return sa.create_engine(url, pool_pre_ping=True, paramstyle="format", hide_parameters=True, connect_args=limits)
+        parameters = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        raise not_understood(address) from None
+    given = {**CUT, **parameters, "client_encoding": "UTF8"}
+    usual: dict[str, Any] = {"pool_pre_ping": True, "paramstyle": "format", "hide_parameters": True}
+    engine = sa.create_engine("postgresql+psycopg://", connect_args=given, **usual)
+
+    @sa.event.listens_for(engine, "connect")
+    def _durable(connection: Any, _record: Any) -> None:
+        connection.execute(DURABLE)
+        connection.commit()
+
+    return engine
 
 
 def _cause(error: Exception) -> str:
@@ -348,7 +394,7 @@ class Writer:
     def __init__(self, ledger: Ledger, store: Store, changed: Callable[[set[tuple[str, str]]], None]) -> None:
         self._ledger, self._store, self._changed = ledger, store, changed
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
-        self._waiting = 0
+        self._waiting, self._counting = 0, threading.Lock()
         self.trouble: StoreError | None = None
         """Why nothing can be stored now."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
@@ -371,7 +417,7 @@ class Writer:
             raise BusyError
         if isinstance(self.trouble, TakenOverError):
             raise self.trouble
-        self._waiting += len(events)
+        self._wait(len(events))
         self._queue.put(_Request(events, done))
 
     def close(self) -> None:
@@ -383,9 +429,13 @@ class Writer:
         while (first := self._queue.get()) is not None:
             requests, is_last = self._gathered(first)
             self._write(requests)
-            self._waiting -= sum(len(request.events) for request in requests)
+            self._wait(-sum(len(request.events) for request in requests))
             if is_last:
                 return
+
+    def _wait(self, more: int) -> None:
+        with self._counting:
+            self._waiting += more
 
     def _gathered(self, first: _Request) -> tuple[list[_Request], bool]:
         """The events waiting now, up to a limit."""
