@@ -361,7 +361,7 @@ def test_every_tool_declares_itself_completely(name: str) -> None:
     tool = load(name)
     assert tool.name == name and tool.title and {"item", "annotator"} <= tool.fields.keys()
     assert set(tool.statuses.values()) <= set(LEFT_OUT) and not set(tool.counted) & set(tool.statuses)
-    assert tool.renames <= {"item", "annotator", "time"}
+    assert {*tool.renames} <= {"item", "annotator", "time"}
     page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
     assert f"| `{name}` |" in page
     assert all(f"`{status}`" in page for status in (*tool.counted, *tool.statuses))

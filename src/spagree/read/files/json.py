@@ -128,10 +128,15 @@ def _compact(value: Any) -> str:
 
 
 def _objects(source: File, warnings: list[Warning], field: str) -> Iterator[dict[str, Any]]:
-    """The objects; faults are collected, and the error shows the first and counts the rest."""
+    """The rows; faults are collected, and the error shows the first and counts the rest."""
     problems: list[str] = []
     total = 0
-    for place, value in _records(source, warnings, field):
+    is_array, remedy = source.kind == "json array", "is the file complete?"
+    values = _values(source, f"{remedy} One object per line (JSON lines, .jsonl) works too" if is_array else remedy)
+    first = list(islice(values, 2))
+    is_alone = not is_array and len(first) == 1 and isinstance(first[0][2], dict)
+    inside = _unwrapped(source, first[0][2], warnings, field) if is_alone else []
+    for place, _, value in inside or chain(first, values):
         texts = [*value, *value.values()] if isinstance(value, dict) else ["\0"]
         if "\0" not in "".join(text for text in texts if isinstance(text, str)):
             yield value
@@ -142,7 +147,7 @@ def _objects(source: File, warnings: list[Warning], field: str) -> Iterator[dict
             fault = f"not JSON: {value.msg} at character {value.pos + 1}"
         elif not isinstance(value, dict):
             fault = f"expected an object {{…}}, found {shown(as_text(value))}"
-        problems += [f"{source.name}:{place}: {fault}"] if total <= SHOWN_PROBLEMS else []
+        problems += [f"{place}: {fault}"] if total <= SHOWN_PROBLEMS else []
     if total:
         raise DataError(
             f"{source.name}: {count(total, 'row is not a JSON object', 'rows are not JSON objects')}; correct the file",
@@ -151,29 +156,8 @@ def _objects(source: File, warnings: list[Warning], field: str) -> Iterator[dict
         )
 
 
-def _records(source: File, warnings: list[Warning], field: str) -> Iterator[tuple[object, Any]]:
-    """The elements of an array, one object per line, objects over several lines, or one that wraps all rows."""
-    if source.kind == "json array":
-        remedy = "is the file complete? One object per line (JSON lines, .jsonl) works too"
-        return ((f"object {number}", value) for number, value in enumerate(_array(source, remedy), 1))
-    lines = _lines(source)
-    first = list(islice(lines, 2))
-    if len(first) > 1 and isinstance(first[0][1], dict):
-        return chain(first, lines)
-    text, values, place = source.path.read_text(encoding="utf-8-sig"), list[Any](), 0
-    try:
-        while start := NOT_BLANK.search(text, place):
-            value, place = DECODER.raw_decode(text, start.start())
-            values.append(value)
-    except json.JSONDecodeError:
-        return _lines(source)
-    if len(values) == 1 and isinstance(values[0], dict):
-        return iter(_unwrapped(source, values[0], warnings, field))
-    return enumerate(values, 1)
-
-
-def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], field: str) -> list[tuple[object, Any]]:
-    """The rows inside {"data": […]}, {id: row, …}, or of columns of one length; a plain object is a row."""
+def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], field: str) -> list[Entry]:
+    """The rows inside {"data": […]}, {id: row, …}, or of columns of one length; none in an object that is a row."""
     rows = {key: part for key, part in value.items() if isinstance(part, list) and part and isinstance(part[0], dict)}
     if len(rows) > 1:
         rows = {
@@ -183,17 +167,18 @@ def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], fie
     if len(entries) > 1 and all(isinstance(entry, dict) for entry in entries) and set.intersection(*map(set, entries)):
         ids = "their keys are column 'id'" if "id" not in entries[0] else "their keys were not used"
         warnings.append(Warning("json_rows", f"{source.name}: every object in the file was read as a row; {ids}"))
-        return [(shown(key), {"id": key, **entry}) for key, entry in value.items()]
+        return [(f"{source.name}:{shown(key)}", 0, {"id": key, **entry}) for key, entry in value.items()]
     if len(rows) == len(value) > 1 and len({frozenset(each) for part in rows.values() for each in part}) == 1:
         warnings.append(Warning("json_rows", f"{source.name}: rows were read from lists; their keys are column 'id'"))
-        return [(shown(key), {"id": key, **each}) for key, part in rows.items() for each in part]
+        return [(f"{source.name}:{shown(key)}", 0, {"id": key, **each}) for key, part in rows.items() for each in part]
     if len(rows) == 1:
         key, objects = next(iter(rows.items()))
         warnings.append(Warning("json_rows", f"{source.name}: rows were read from {shown(key)}"))
-        return list(enumerate(objects, 1))
+        return [(f"{source.name}: object {number}", number, each) for number, each in enumerate(objects, 1)]
     columns = [part for part in value.values() if isinstance(part, list)]
     if not rows and columns and len(columns) == len(value) and len(set(map(len, columns))) == 1:
-        return [(n, dict(zip(value, cells, strict=True))) for n, cells in enumerate(zip(*columns, strict=True), 1)]
+        each = (dict(zip(value, cells, strict=True)) for cells in zip(*columns, strict=True))
+        return [(f"{source.name}: object {number}", number, row) for number, row in enumerate(each, 1)]
     if rows or (value and all(isinstance(part, (list, dict)) for part in value.values())):
         paths = [path for objects in rows.values() for path in _lists_inside(objects[0])]
         ways = (f"{opt.format('lists')} {opt.label(path)}" for path in paths)
@@ -202,7 +187,7 @@ def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], fie
             '(in pandas: to_json(orient="records"))',
             [f"if {shown(path)} holds all labels of an item: {way}" for path, way in zip(paths, ways, strict=True)][:3],
         )
-    return [(1, value)]
+    return []
 
 
 def _lists_inside(value: dict[str, Any], path: str = "") -> Iterator[str]:
@@ -212,31 +197,6 @@ def _lists_inside(value: dict[str, Any], path: str = "") -> Iterator[str]:
             yield from _lists_inside(part, f"{path}{name}.")
         elif isinstance(part, list) and len(part) > 1 and not isinstance(part[0], (dict, list)):
             yield path + name
-
-
-def _lines(source: File) -> Iterator[tuple[int, Any]]:
-    """The value of each line, or the error where it is not JSON."""
-    with source.path.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            text = line.removeprefix(BOM_UTF8).strip() if number == 1 else line.strip()
-            if not text:
-                continue
-            try:
-                yield number, FAST.decode(text)
-            except REFUSED:
-                try:
-                    yield number, DECODER.decode(text.decode("utf-8"))
-                except json.JSONDecodeError as error:
-                    yield number, error
-
-
-def document(file: File, remedy: str) -> Any:
-    """The whole file as one value."""
-    try:
-        return DECODER.decode(file.path.read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as error:
-        place = f"{file.name}:{error.lineno}: column {error.colno}"
-        raise DataError(f"{place}: not JSON: {error.msg}; {remedy}") from None
 
 
 Entry = tuple[str, int, Any]  # place for messages, number, object
@@ -254,20 +214,50 @@ DAMAGED = "the export seems to be truncated or damaged: export it again"
 
 def objects(file: File) -> Iterator[Entry]:
     """The objects of an array, one per line, or the single object that is the whole file."""
-    if file.kind == "json array":
-        for number, value in enumerate(_array(file, DAMAGED), 1):
-            place = f"{file.name}: object {number}"
-            yield place, number, as_object(value, place)
-        return
-    whole = _one_object(file)
-    if whole is not None:
-        yield file.name, 1, whole
-        return
-    for number, value in _lines(file):
-        place = f"{file.name}:{number}"
+    for place, number, value in _values(file, DAMAGED):
         if isinstance(value, json.JSONDecodeError):
             raise DataError(f"{place}: not JSON: {value.msg} at character {value.pos + 1}; {DAMAGED}")
         yield place, number, as_object(value, place)
+
+
+def _values(file: File, remedy: str) -> Iterator[Entry]:
+    """The elements of an array, the values of lines, or values over several lines; an error where one is not JSON."""
+    if file.kind == "json array":
+        return ((f"{file.name}: object {n}", n, value) for n, value in enumerate(_array(file, remedy), 1))
+    lines = _lines(file)
+    first = list(islice(lines, 1))
+    if not first or not isinstance(first[0][2], json.JSONDecodeError):
+        return chain(first, lines)
+    text, values, place = file.path.read_text(encoding="utf-8-sig"), list[Any](), 0
+    try:
+        while start := NOT_BLANK.search(text, place):
+            value, place = DECODER.raw_decode(text, start.start())
+            values.append(value)
+    except json.JSONDecodeError as error:
+        line = text.lstrip().partition("\n")[0].rstrip()
+        if line != "{" and line.endswith("}"):  # a damaged line
+            return chain(first, lines)
+        raise _not_json(file, error, remedy) from None
+    return (
+        (file.name if len(values) == 1 else f"{file.name}: object {n}", n, each) for n, each in enumerate(values, 1)
+    )
+
+
+def _lines(file: File) -> Iterator[Entry]:
+    """The value of each line, or the error where it is not JSON."""
+    with file.path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            text = line.removeprefix(BOM_UTF8).strip() if number == 1 else line.strip()
+            if not text:
+                continue
+            try:
+                value = FAST.decode(text)
+            except REFUSED:
+                try:
+                    value = DECODER.decode(text.decode("utf-8"))
+                except json.JSONDecodeError as error:
+                    value = error
+            yield f"{file.name}:{number}", number, value
 
 
 def _array(file: File, remedy: str) -> Iterator[Any]:
@@ -278,7 +268,15 @@ def _array(file: File, remedy: str) -> Iterator[Any]:
             yield value
             done += 1
     except REFUSED:
-        yield from islice(document(file, remedy), done, None)
+        try:
+            whole = DECODER.decode(file.path.read_text(encoding="utf-8-sig"))
+        except json.JSONDecodeError as error:
+            raise _not_json(file, error, remedy) from None
+        yield from islice(whole, done, None)
+
+
+def _not_json(file: File, error: json.JSONDecodeError, remedy: str) -> DataError:
+    return DataError(f"{file.name}:{error.lineno}: column {error.colno}: not JSON: {error.msg}; {remedy}")
 
 
 def _fast_values(file: File) -> Iterator[Any]:
@@ -322,19 +320,6 @@ def _ends(text: bytes, key: bytes) -> Iterator[int]:
     while key and (place := text.rfind(key, 0, place)) >= 0:
         if gap := BETWEEN.search(text, place):
             yield gap.end() - 1
-
-
-def _one_object(file: File) -> Any:
-    """The single object of the file, if its first line is not an object by itself."""
-    with file.path.open(encoding="utf-8-sig", newline="\n") as stream:
-        first = next((line for line in stream if line.strip()), "")
-    try:
-        DECODER.decode(first.strip())
-    except json.JSONDecodeError:
-        if first.strip() not in ("{", "") and first.rstrip().endswith("}"):
-            return None  # a damaged line, which is refused with its number
-        return as_object(document(file, DAMAGED), file.name)
-    return None
 
 
 def as_object(value: Any, place: str) -> Any:

@@ -150,5 +150,5 @@ TOOL = Tool(
     fields={"item": "id", "annotator": "file name", "time": "updated_at"},
     recognise=recognise,
     responses=responses,
-    shapes=frozenset({ARCHIVE, FOLDER, DATABASE, SERVER}),
+    shapes=(ARCHIVE, FOLDER, DATABASE, SERVER),
 )

@@ -247,7 +247,7 @@ TOOL = Tool(
     responses=responses,
     statuses={"new": "pending", "ignore": "skipped"},
     counted=("finished", "in_progress"),
-    renames=frozenset(),
-    shapes=frozenset({FOLDER, ARCHIVE}),
+    renames=(),
+    shapes=(FOLDER, ARCHIVE),
     tells_seen=True,
 )

@@ -78,6 +78,6 @@ TOOL = Tool(
     fields={"item": "item", "annotator": "file name", "time": "time"},
     recognise=recognise,
     responses=responses,
-    renames=frozenset({"item", "time"}),
-    shapes=frozenset({FOLDER, ARCHIVE}),
+    renames=("item", "time"),
+    shapes=(FOLDER, ARCHIVE),
 )

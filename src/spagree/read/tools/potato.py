@@ -215,6 +215,6 @@ TOOL = Tool(
     fields={"item": "instance_id", "annotator": "user_id", "time": "timestamp"},
     recognise=recognise,
     responses=responses,
-    renames=frozenset(),
-    shapes=frozenset({FOLDER}),
+    renames=(),
+    shapes=(FOLDER,),
 )

@@ -93,5 +93,5 @@ TOOL = Tool(
     tells_seen=True,
     statuses={"ignored": "skipped", "rejected": "rejected"},
     counted=("answered",),
-    renames=frozenset({"item", "annotator"}),
+    renames=("item", "annotator"),
 )

@@ -84,8 +84,8 @@ def _database_tool(
         fields={"item": "source", "annotator": "owner"},
         recognise=recognise,
         responses=responses,
-        renames=frozenset(),
-        shapes=frozenset({DATABASE, FOLDER}),
+        renames=(),
+        shapes=(DATABASE, FOLDER),
     )
 
 
@@ -142,6 +142,6 @@ REFI_TOOL = Tool(
     fields={"item": "source", "annotator": "user"},
     recognise=_is_exchanged,
     responses=_exchanged,
-    renames=frozenset(),
-    shapes=frozenset({ARCHIVE}),
+    renames=(),
+    shapes=(ARCHIVE,),
 )

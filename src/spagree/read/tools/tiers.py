@@ -57,8 +57,8 @@ def _tool(name: str, title: str, suffix: str, question: str, tiers: Callable[[Fi
         fields={"item": "file name", "annotator": question},
         recognise=recognise,
         responses=responses,
-        renames=frozenset(),
-        shapes=frozenset({FOLDER}),
+        renames=(),
+        shapes=(FOLDER,),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -233,8 +233,8 @@ class Tool:
     responses: Callable[[Source, ReaderOptions], Iterator[Response]]
     statuses: Mapping[str, str] = field(default_factory=dict)
     counted: tuple[str, ...] = ()
-    renames: frozenset[str] = frozenset({"item"})
-    shapes: frozenset[str] = frozenset()
+    renames: Collection[str] = ("item",)
+    shapes: Collection[str] = ()
     clock: Callable[[str], float | None] = usual
     is_numbered: bool = False
     link: Callable[[Mapping[str, Any]], str | None] = address_in

@@ -81,7 +81,7 @@ def _tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *grou
         recognise=recognise,
         responses=responses,
         counted=KINDS,
-        renames=frozenset({"item", "annotator"}),
+        renames=("item", "annotator"),
     )
 
 

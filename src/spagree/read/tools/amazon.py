@@ -1,4 +1,7 @@
-"""Amazon Mechanical Turk: the results of a batch as CSV, with one item per HIT or several."""
+"""Amazon: batches of Mechanical Turk as CSV, and the answers of single workers in SageMaker Ground Truth and A2I.
+
+The results of a batch have one item per HIT or several; the output manifest of Ground Truth has no workers.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,49 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from spagree.errors import ColumnError, DataError, count
 from spagree.messages import Warning, listed, opt
 from spagree.read import timestamps
 from spagree.read.files.json import as_text
-from spagree.read.tools.records import Record, answer, cell, decoded, file_records, from_text, known, one_or_more
-from spagree.read.tools.source import TABLE, Source
+from spagree.read.files.paths import File
+from spagree.read.tools.records import (
+    Record,
+    answer,
+    cell,
+    decoded,
+    file_records,
+    first,
+    from_text,
+    item_text,
+    known,
+    members,
+    one_or_more,
+    part,
+)
+from spagree.read.tools.source import FOLDER, OBJECTS, TABLE, Source, first_objects
 from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
 from spagree.read.words import texts
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
 BOXES = {"true", "false", "on", "off"}
-COLUMNS = {"HITId", "WorkerId", "AssignmentStatus", "SubmitTime"}
+ASSIGNMENT = {"HITId", "WorkerId", "AssignmentStatus", "SubmitTime"}
 OMITTED = ("Approve", "Reject")  # final columns that files from the website name in the header but leave out
 BATCH = ("Answer.", "AssignmentStatus")
 OLD = ("hitid", "workerid", "assignmentid")
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
 
-def recognise(source: Source) -> bool:
+def recognise_batch(source: Source) -> bool:
     """Amazon's column names, and those of its old command-line tools; data sets made of such results keep some."""
     is_batch = source.has("HITId", "WorkerId") and any(name.startswith(BATCH) for name in source.keys)
     return source.shape == TABLE and (is_batch or source.has(*OLD))
 
 
-def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
+def batch_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """One response per assignment, or one for each item of its HIT."""
     if source.has(*OLD):
         raise DataError(
@@ -42,7 +60,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             f"{opt.format('long')} {opt.item} 'hitid' {opt.annotator} 'workerid' {opt.label} 'Answer.NAME'"
         )
     texts = _texts(source, options)
-    named = {*COLUMNS, options.item, options.time, options.by, options.cluster, *texts.values()}
+    named = {*ASSIGNMENT, options.item, options.time, options.by, options.cluster, *texts.values()}
     rows = chain.from_iterable(
         file_records(file, options, lambda name: name in named or name.startswith((ANSWER, INPUT)), OMITTED)
         for file in source.files
@@ -58,10 +76,10 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         if not numbers:
             yield response._replace(answers=answers)
             continue
-        for number, part in _by_item(answers, numbers):
+        for number, own in _by_item(answers, numbers):
             item = f"{response.item} {number}" if number else response.item
             text = known(row[texts[number]]) if number in texts else response.text
-            yield response._replace(item=item, answers=part, text=text)
+            yield response._replace(item=item, answers=own, text=text)
 
 
 def _assignment(place: str, line: int, row: Record, options: ReaderOptions, text: str | None) -> Response:
@@ -206,15 +224,103 @@ def _by_item(
     yield from ((number, items[number]) for number in sorted(items, key=int))
 
 
-TOOL = Tool(
+MTURK = Tool(
     name="mturk",
     title="Mechanical Turk",
     fields={"item": "HITId", "annotator": "WorkerId", "time": "SubmitTime"},
-    recognise=recognise,
-    responses=responses,
+    recognise=recognise_batch,
+    responses=batch_responses,
     tells_seen=True,
     statuses={"rejected": "rejected"},
     counted=("submitted", "approved"),
-    renames=frozenset({"item", "time"}),
+    renames=("item", "time"),
     clock=timestamps.mturk,
+)
+
+
+HUMAN_LOOP = "humanAnswers"  # Amazon A2I, one file per loop
+TREE, METADATA, ALL_WORKERS = "worker-response", "-metadata", "annotationsFromAllWorkers"
+
+
+def recognise_answers(source: Source) -> bool:
+    """A tree of worker responses, one of its files, or a manifest."""
+    if source.shape == FOLDER:
+        return any(_is_answers(record) for file in _files(source)[:1] for record in first_objects(file))
+    described = [value for each in source.objects for name, value in each.items() if name.endswith(METADATA)]
+    is_manifest = any(isinstance(value, dict) and "human-annotated" in value for value in described)
+    return source.shape == OBJECTS and (
+        is_manifest or any(_is_answers(record) or _workers(record) for record in source.objects)
+    )
+
+
+def _is_answers(record: Record) -> bool:
+    answers = record.get("answers", record.get(HUMAN_LOOP))
+    return isinstance(answers, list) and all(isinstance(answer, dict) and "workerId" in answer for answer in answers)
+
+
+def _workers(record: Record) -> list[tuple[str, Any]]:
+    """The answers that custom jobs keep in the manifest, by label name."""
+    inner = [(name, value.get(ALL_WORKERS)) for name, value in record.items() if isinstance(value, dict)]
+    return [each for each in (*inner, ("", record.get(ALL_WORKERS))) if isinstance(each[1], list)]
+
+
+def worker_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
+    """Every answer of every worker; a file's folder is its item."""
+    for file in _files(source):
+        folder = Path(file.name).parent.name or Path(file.name).stem
+        for place, number, record in file_records(file, options):
+            if HUMAN_LOOP in record:
+                shown, names = part(record, "inputContent", dict, place), ("taskObject", "text", "initialValue")
+                item, text = cell(record, "humanLoopName", place), item_text(shown, options, place, *names)
+                yield from _of_workers(place, record[HUMAN_LOOP], item, text, options)
+            elif _is_answers(record):
+                yield from _of_workers(place, record["answers"], folder, None, options)
+            elif by_label := _workers(record):
+                item = first(record, ("source-ref", "source", "datasetObjectId")) or str(number)
+                text = item_text(record, options, place, "source", "source-ref")
+                for name, each in ((name, each) for name, workers in by_label for each in workers):
+                    content = part(each, "annotationData", dict, place).get("content")
+                    if isinstance(content, str):
+                        content = decoded(content, place, "the content of an annotation")
+                    answers: dict[str, Any] = {name: known(content)}
+                    if isinstance(content, dict):
+                        answers = {key: crowd_value(value, place) for key, value in content.items()}
+                    yield Response(item, _worker(each, options), answers, row=number, text=text, fields=record)
+            else:
+                raise DataError(
+                    f"{place}: the output manifest holds one consolidated label per object and no workers, so "
+                    "agreement cannot be measured; give the folder annotations/worker-response of the job's output"
+                )
+
+
+def _files(source: Source) -> Sequence[File]:
+    """The files of a tree of worker responses, or all of them."""
+    files = members(source, ".json")
+    return [file for file in files if TREE in Path(file.name).parts] or files
+
+
+def _of_workers(
+    place: str, answers: Sequence[Record], item: str, text: str | None, options: ReaderOptions
+) -> Iterator[Response]:
+    for each in answers:
+        content = part(each, "answerContent", dict, place)
+        values = {name: crowd_value(value, place) for name, value in content.items()}
+        yield Response(item, _worker(each, options), values, known(each.get("submissionTime")), text=text)
+
+
+def _worker(answer: Record, options: ReaderOptions) -> str | None:
+    """The worker; ``--annotator sub`` is the person, the same in every work team."""
+    identity = part(part(answer, "workerMetadata", dict, ""), "identityData", dict, "")
+    return known(identity.get(options.annotator)) if options.annotator else known(answer.get("workerId"))
+
+
+GROUND_TRUTH = Tool(
+    name="ground-truth",
+    title="SageMaker Ground Truth",
+    fields={"item": "folder of the object", "annotator": "workerId", "time": "submissionTime"},
+    recognise=recognise_answers,
+    responses=worker_responses,
+    tells_seen=True,
+    renames=("annotator",),
+    shapes=(FOLDER,),
 )
