@@ -31,7 +31,7 @@ from spagree.estimate.uncertainty import AUTO, Estimate
 from spagree.estimate.votes import LabelCounts, scale_of, votes_of_items
 from spagree.estimate.weights import weigh
 from spagree.measuring import measure
-from spagree.messages import Warning, opt
+from spagree.messages import Message, Warning, opt
 from spagree.present.charts.studies import comparison_chart
 from spagree.present.document import comparison_document, to_json
 from spagree.present.sentences import pair_sentence
@@ -97,7 +97,7 @@ class Comparison(Presented, Compared):
     def warnings(self) -> tuple[Warning, ...]:
         """What was noticed while reading and counting, with the name of the data set."""
         return tuple(
-            Warning(warning.code, f"{name}: {warning.message.marked.removeprefix(f'{name}: ')}")
+            replace(warning, message=Message(f"{name}: {warning.message.marked.removeprefix(f'{name}: ')}"))
             for name, agreement in self.agreements.items()
             for warning in (agreement.noticed if isinstance(agreement, Agreement) else agreement.warnings)
         )
