@@ -1,16 +1,14 @@
 """Does a plan keep its promise? Half-widths that were realised over those that were planned from a pilot.
 
-    python benchmarks/planning.py run page [--data FOLDER] [--rounds 40]
+    python benchmarks/planning.py FOLDER [--rounds 40]
 
 A pilot of some items is drawn from a data set, a budget is planned with it, and the planned design is then drawn from
 the same data set and measured. Real sets come from a folder of .csv or .csv.gz files (item, annotator, label); simulated
-ones from two generators of their own. ``run`` writes docs/studies/planning.csv, ``page`` makes planning.md of it.
+ones from two generators of their own. Writes docs/studies/planning.{md,csv}.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +17,7 @@ from zlib import crc32
 
 import numpy as np
 import polars
-from publish import FOLDER
+from publish import run
 
 from spagree.counts.tally import Tally
 from spagree.estimate.development import measured
@@ -111,18 +109,12 @@ def case(
         }
 
 
-def run(data: Path, rounds: int) -> None:
-    path = FOLDER / "planning.csv"
-    sets = [("real", name, items) for name, items in real_sets(data)] if data.is_dir() else []
+def study(folder: Path, rounds: int) -> Iterator[dict[str, Any]]:
+    sets = [("real", name, items) for name, items in real_sets(folder)]
     sets += [("simulated", name, items) for name, items in simulated_sets()]
-    rows = []
     for kind, name, items in sets:
-        rows += summarised(list(cases(name, kind, items, rounds)))
-        print(name, len(rows), flush=True)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+        print(name, flush=True)
+        yield from summarised(list(cases(name, kind, items, rounds)))
 
 
 KEYS = ("set", "kind", "pilot_items", "pilot_per_item", "later_per_item", "route")
@@ -164,8 +156,8 @@ def shares(rows: polars.DataFrame, by: str) -> str:
     return "\n".join(lines)
 
 
-def page() -> None:
-    rows = polars.read_csv(FOLDER / "planning.csv").sort("kind", "pilot_per_item", "pilot_items", maintain_order=True)
+def page(found: list[dict[str, Any]], _rounds: int) -> str:
+    rows = polars.DataFrame(found).sort("kind", "pilot_per_item", "pilot_items", maintain_order=True)
     rows = rows.with_columns(
         pilot=polars.format("{} items, {} annotations each", "pilot_items", "pilot_per_item"),
         each=polars.format("{} in the pilot, {} planned", "pilot_per_item", "later_per_item"),
@@ -177,7 +169,7 @@ def page() -> None:
     }
     either = {name: deep.filter(kind=name)["either"].sum() / deep.filter(kind=name)["cases"].sum() for name in total}
     real = rows.filter(kind="real")
-    text = TEXT.format(
+    return TEXT.format(
         sets=real["set"].n_unique(),
         made=rows.filter(kind="simulated")["set"].n_unique(),
         cases=rows["cases"].sum(),
@@ -191,8 +183,6 @@ def page() -> None:
         by_set=shares(deep.filter(kind="real").sort("set"), "set"),
         by_simulated=shares(deep.filter(kind="simulated"), "set"),
     )
-    (FOLDER / "planning.md").write_text(text)
-    print(text)
 
 
 TEXT = """# Do plans keep their promise?
@@ -233,13 +223,7 @@ typical of real data sets, and their range is wider.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="+", choices=["run", "page"])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--rounds", type=int, default=40)
-    options = parser.parse_args()
-    for part in options.parts:
-        page() if part == "page" else run(options.data, options.rounds)
+    run("planning", __doc__, study, page, rounds=40)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ UNEQUAL_FLEISS = [row[: 1 + i % 5] for i, row in enumerate(FLEISS) if sum(row[: 
 # Strings hold one item per word and one letter per annotation (. is missing); tables hold
 # one row per item and one column per class.
 DATA: dict[str, str | list[list[int]]] = {
-    "twelve items by four annotators (BARS.md)": BARS,
+    "twelve items by four annotators": BARS,
     "the item of Figure 1 of the paper": "aaaaabbbccd",
     "Fleiss' table: 10 items by 14 annotators": FLEISS,
     "Fleiss' table with columns cut off: unequal n": UNEQUAL_FLEISS,

@@ -33,7 +33,7 @@ def test_the_set_is_large_enough_and_complete() -> None:
     ("name", "known"),
     [
         (
-            "twelve items by four annotators (BARS.md)",
+            "twelve items by four annotators",
             {"flat": "7/11", "annotations": "58/93", "annotations_m1": "37/60", "edge": "19/31"},
         ),
         ("the item of Figure 1 of the paper", dict.fromkeys(EXACT, "14/55")),
