@@ -17,13 +17,14 @@ from spagree.cli.flags import (
     force_option,
     options_of,
     reading_options,
+    span_options,
     spans_options,
     statistic,
     to_python,
 )
 from spagree.errors import DataError, UsageError
 from spagree.messages import for_command_line
-from spagree.options import Estimating, Spans
+from spagree.options import Estimating
 from spagree.present.words import figure, printable
 
 GATE_NOT_MET = 1
@@ -32,7 +33,7 @@ WIDE = 120
 
 @click.command(cls=Command)
 @reading_options(without=("text",))
-@options_of(Spans)
+@span_options
 @options_of(Estimating, only=("weights", "metric", "order", "level", "interval_for"))
 @statistic("--before", metavar="DATE", help="Compare one SOURCE's annotations before DATE with those from DATE on.")
 @statistic(

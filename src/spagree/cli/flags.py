@@ -125,6 +125,9 @@ def options_of(record: Record, only: Collection[str] = (), without: Collection[s
     return apply
 
 
+span_options = options_of(Spans)
+
+
 def reading_options(*, without: Collection[str] = (), with_source: bool = True) -> Callable[[F], F]:
     """Give a command the options for reading, and SOURCE unless it has a different argument."""
 

@@ -18,9 +18,10 @@ from spagree.cli.flags import (
     options_of,
     reading_options,
     rows_as_json,
+    span_options,
 )
 from spagree.errors import DataError, UsageError, count, there
-from spagree.options import Estimating, Spans
+from spagree.options import Estimating
 from spagree.present.sentences import found_annotators, found_classes, found_items, found_pairs
 from spagree.present.tables import COLUMNS, MARKED, plain_rows
 from spagree.present.terminal import table
@@ -89,7 +90,7 @@ def _of_spans(name: str, options: dict[str, Any], worst: int, as_json: bool, **r
 
 @click.command(cls=Command)
 @reading_options()
-@options_of(Spans)
+@span_options
 @_worst("items")
 @rows_as_json
 @option("-o", "--output", metavar="FILE", help="Write every item's agreement to a .csv or .parquet file instead.")
@@ -134,7 +135,7 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
 
 @click.command(cls=Command)
 @reading_options(without=("text",))
-@options_of(Spans)
+@span_options
 @options_of(Estimating, only=("metric", "order", "level"))
 @_worst("classes and of pairs of classes")
 @rows_as_json
@@ -158,7 +159,7 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
 
 @click.command(cls=Command)
 @reading_options(without=("text",))
-@options_of(Spans)
+@span_options
 @options_of(Estimating, only=("weights", "metric", "order", "level"))
 @_worst("annotators")
 @rows_as_json
@@ -183,7 +184,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
 
 @click.command(cls=Command)
 @reading_options(without=("text",))
-@options_of(Spans)
+@span_options
 @options_of(Estimating, only=("metric", "order", "level"))
 @option("--least", type=int, default=1, metavar="M", help="Only pairs that share at least M items.  [default: 1]")
 @_worst("pairs")

@@ -25,12 +25,13 @@ from spagree.cli.flags import (
     options_of,
     reading_options,
     rows_as_json,
+    span_options,
     statistic,
     words,
 )
 from spagree.errors import DataError, SpagreeError, UsageError, count
 from spagree.estimate.plan import pace, plan_expected
-from spagree.options import Estimating, Spans
+from spagree.options import Estimating
 from spagree.present.charts.studies import plan_chart
 from spagree.present.document import design_rows, development_rows, plan_rows
 from spagree.present.sentences import explain, found_development, people_line, plan_lines
@@ -98,7 +99,7 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
 
 @click.command(cls=Command)
 @reading_options(without=("text",))
-@options_of(Spans)
+@span_options
 @options_of(Estimating, only=NEEDED)
 @option("--steps", type=click.IntRange(min=1), default=10, metavar="K", help="Number of steps in time.  [default: 10]")
 @rows_as_json

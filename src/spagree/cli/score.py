@@ -21,6 +21,7 @@ from spagree.cli.flags import (
     option,
     options_of,
     reading_options,
+    span_options,
     statistic,
     to_python,
 )
@@ -29,7 +30,7 @@ from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.watch import check_target
 from spagree.measuring import measure_each, measured
 from spagree.messages import for_command_line
-from spagree.options import TOOLS, Estimating, Spans
+from spagree.options import TOOLS, Estimating
 from spagree.present.document import earlier_figures, returned_rows
 from spagree.present.sentences import explain_returned
 from spagree.present.words import figure, printable
@@ -45,7 +46,7 @@ SPA = "spa"
 @click.command(cls=Command)
 @reading_options()
 @options_of(Estimating)
-@options_of(Spans)
+@span_options
 @option("--all-questions", is_flag=True, group=TOOLS, help="Score each question of a table or of a tool's export.")
 @statistic(
     "--require",
