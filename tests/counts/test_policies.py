@@ -545,3 +545,24 @@ def remaining(timed: list[tuple[str, str, str, int]], policy: str, times: bool) 
         if policy == "last" or key not in found:
             found[key] = (item, who, label)
     return list(found.values())
+
+
+@pytest.mark.parametrize(
+    "options", [{"normalize": True}, {"separator": ";"}, {"metric": "jaccard"}, {"duplicates": "set"}], ids=str
+)
+def test_policies_keep_the_column_of_groups_of_a_file(options: dict[str, Any], tmp_path: Path) -> None:
+    """The column is called ``by``, a word that SQL reserves."""
+    rows = [(item, who, label, "en") for item in "ab" for who, label in zip("xyz", ("p;q", "q;p", "Q"), strict=True)]
+    again = [("a", "x", "q", "en")] if "duplicates" in options else []
+    frame = pl.DataFrame(rows + again, schema=["item", "annotator", "label", "lang"], orient="row")
+    frame.write_csv(tmp_path / "groups.csv")
+    of_file, of_frame = (spagree.measure(data, by="lang", **options) for data in (tmp_path / "groups.csv", frame))
+    assert of_file.evidence.tally == of_frame.evidence.tally and of_file.evidence.tally.groups()
+
+
+def test_a_wide_file_keeps_the_column_of_groups(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"text": ["q1", "q2", "q3"], "lang": ["en", "en", "de"], "ann": [*"xxy"], "bob": [*"xyy"]})
+    frame.write_csv(tmp_path / "wide.csv")
+    options = {"format": "wide", "item": "text", "label": ["ann", "bob"], "by": "lang"}
+    of_file, of_frame = (spagree.measure(data, **options) for data in (tmp_path / "wide.csv", frame))
+    assert of_file.evidence.tally == of_frame.evidence.tally and len(of_file.evidence.tally.groups()) == 2

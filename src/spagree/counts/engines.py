@@ -17,7 +17,7 @@ from spagree.messages import opt
 from spagree.read.annotations import ITEM, LABEL, ROW, is_missing, nw
 from spagree.read.files.duckdb import sampled_items as sampled_by_hash
 from spagree.read.frames import is_spark
-from spagree.read.table import sql_literal
+from spagree.read.table import sql_literal, sql_name
 from spagree.write import exists_already, refuse_existing, write_atomically
 
 if TYPE_CHECKING:
@@ -166,9 +166,8 @@ class DuckDB(Engine):
         native: Any = frame.to_native()
         values = ", ".join(f"({sql_literal(old)}, {sql_literal(new)})" for old, new in changes.items())
         name = f"spelled_{next(_numbers)}"
-        columns = [
-            f"coalesce(changes.new, {name}.{each}) AS {each}" if each == column else each for each in native.columns
-        ]
+        spelled = f"coalesce(changes.new, {name}.{column}) AS {column}"
+        columns = [spelled if each == column else sql_name(each) for each in native.columns]
         joined = f"FROM {name} LEFT JOIN (VALUES {values}) AS changes(old, new) ON {name}.{column} = changes.old"
         return cast("Frame", nw.from_native(native.query(name, f"SELECT {', '.join(columns)} {joined}")))
 
@@ -180,7 +179,7 @@ class DuckDB(Engine):
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
         """The labels are joined by an aggregate of duckdb."""
         joined = f"string_agg(DISTINCT {LABEL}::VARCHAR, '{separator}' ORDER BY {LABEL}::VARCHAR) AS {LABEL}"
-        others = [f"min({name}) AS {name}" for name in first]
+        others = [f"min({name}) AS {name}" for name in map(sql_name, first)]
         grouped = frame.to_native().aggregate(", ".join([*keys, joined, *others]), ", ".join(keys))
         return cast("Frame", nw.from_native(grouped))
 

@@ -12,7 +12,7 @@ from spagree.errors import SHOWN_PROBLEMS, DataError, count
 from spagree.messages import Warning, opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, nw
 from spagree.read.frames import collected, is_spark
-from spagree.read.table import EXACT, Table, cell, shown, sql_literal, wrong_cell
+from spagree.read.table import EXACT, Table, cell, shown, sql_literal, sql_name, wrong_cell
 
 
 def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -110,7 +110,9 @@ def unpivoted(
         # The same in SQL: on duckdb, narwhals' unpivot drops nulls and knows only the default connection.
         texts = ", ".join(map(sql_literal, names.values()))
         cells = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
-        return cast("nw.LazyFrame[Any]", nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {cells}")))
+        return cast(
+            "nw.LazyFrame[Any]", nw.from_native(frame.to_native().project(", ".join([*map(sql_name, kept), cells])))
+        )
     if is_spark(frame):
         # The same in Spark, where a name with a dot or a backtick cannot be the name of a column on the way.
         from pyspark.sql import functions as sql
