@@ -11,7 +11,7 @@ from typing import Any
 
 from spagree.counts.engines import column_names, engine_of, replaced, rows, sampled_items
 from spagree.counts.tally import Tally, text
-from spagree.errors import DataError, UsageError, count
+from spagree.errors import DataError, UsageError
 from spagree.messages import Warning, opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, TIME, nw
 
@@ -80,17 +80,21 @@ def _message(names: Iterable[Any], what: str) -> str | None:
     groups = spelling_variants(names)
     if not groups:
         return None
-    shown = _listed([group[:SHOWN_SPELLINGS] for group in groups])
+    shown = _few([_alike(group[:SHOWN_SPELLINGS]) for group in groups])
     return (
         f"{what}s that differ only in spelling are counted as different {what}s: {shown}. "
         f"If they mean the same, use {opt.normalize}, or clean them first."
     )
 
 
-def _listed(groups: Sequence[Sequence[str]]) -> str:
-    shown = "; ".join(" / ".join(map(repr, group)) for group in groups[:SHOWN_GROUPS])
-    hidden = len(groups) - SHOWN_GROUPS
-    return f"{shown} and {count(hidden, 'more group')}" if hidden > 0 else shown
+def _alike(names: Iterable[str]) -> str:
+    return " / ".join(map(repr, names))
+
+
+def _few(examples: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(examples) - SHOWN_GROUPS:,} more" if len(examples) > SHOWN_GROUPS else ""
+    return "; ".join(examples[:SHOWN_GROUPS]) + more
 
 
 def warn_variants(labels: Iterable[Any]) -> tuple[Warning, ...]:
@@ -100,7 +104,7 @@ def warn_variants(labels: Iterable[Any]) -> tuple[Warning, ...]:
     warnings = [Warning("label_variants", message)] if message else []
     same = synonyms(names) if len(names) <= MOST_COMPARED else []
     if same:
-        message = f"labels that may mean the same are counted as different labels: {_listed(same)}. "
+        message = f"labels that may mean the same are counted as different labels: {_few([*map(_alike, same)])}. "
         warnings.append(Warning("label_synonyms", f"{message}If they do, write each in one way first"))
     return tuple(warnings)
 
@@ -169,12 +173,10 @@ def _message_files(items: Iterable[str]) -> str | None:
     together = "".join(distinct)
     if not any(mark in together for mark in "/\\.'"):
         return None
-    pairs = [(short, item) for item in sorted(distinct) if (short := _bare(item, distinct))]
+    pairs = [_alike((short, item)) for item in sorted(distinct) if (short := _bare(item, distinct))]
     if not pairs:
         return None
-    shown = "; ".join(f"{short!r} / {item!r}" for short, item in pairs[:SHOWN_GROUPS])
-    more = f" and {len(pairs) - SHOWN_GROUPS} more" if len(pairs) > SHOWN_GROUPS else ""
-    return f"items that may be the same are counted as different items: {shown}{more}. If they are, clean them first"
+    return f"items that may be the same are counted as different items: {_few(pairs)}. If they are, clean them first"
 
 
 def _bare(item: str, items: Collection[str]) -> str | None:
@@ -210,10 +212,11 @@ def warn_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]
     used: defaultdict[str, list[str]] = defaultdict(list)
     for annotator, label in used_by():
         if annotator is not None:
-            users[text(label)].add(text(annotator))
-            used[text(annotator)].append(text(label))
+            who, what = text(annotator), text(label)
+            users[what].add(who)
+            used[who].append(what)
     alone = [
-        (annotator, labels)
+        f"{annotator!r} ({', '.join(map(repr, sorted(labels)[:SHOWN_SPELLINGS]))})"
         for annotator, labels in sorted(used.items())
         if people.get(annotator, 0) >= FEWEST_OWN
         and 1 < len(labels) <= MOST_OWN * people[annotator]
@@ -221,13 +224,8 @@ def warn_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]
     ]
     if not alone:
         return ()
-    who = "; ".join(
-        f"{annotator!r} ({', '.join(map(repr, sorted(labels)[:SHOWN_SPELLINGS]))})"
-        for annotator, labels in alone[:SHOWN_GROUPS]
-    )
-    more = f" and {len(alone) - SHOWN_GROUPS} more" if len(alone) > SHOWN_GROUPS else ""
     message = (
-        f"annotators whose labels nobody else uses, and who can agree with nobody: {who}{more}. "
+        f"annotators whose labels nobody else uses, and who can agree with nobody: {_few(alone)}. "
         "If they mean the same classes, rename them first"
     )
     return (Warning("own_labels", message),)

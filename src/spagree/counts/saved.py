@@ -239,7 +239,7 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
     if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
         raise DataError(f"{source}: damaged tally: a row occurs twice; count the data again")
-    refuse_impossible(tally, source)
+    _refuse_first(faults(tally), f"{source}: damaged tally")
     return tally
 
 
@@ -495,7 +495,7 @@ def _read_parquet(path: Path) -> ItemCounts:
         counts = ItemCounts(_read_table(path), annotators, left_out, how)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
-    refuse_impossible_counts(counts, str(path))
+    _refuse_first(_faults_of_counts(counts.frame, annotators), f"{path}: damaged item counts")
     _require_checksum({**document, "table": _table_checksum(counts.frame)}, str(path))
     return counts
 
@@ -520,19 +520,13 @@ def _require_suffix(path: Path, suffix: str, what: str) -> None:
         raise UsageError(f"{path}: {what} is saved as {suffix}; name the file {path.stem}{suffix}")
 
 
-def refuse_impossible(tally: Tally, source: str) -> None:
-    """Refuse a tally that no annotations could produce, naming the first inconsistency.
-
-    >>> refuse_impossible(Tally({Cell(2, 1, 0): 1}, {"yes": 2}, {"yes": 2}, {}), "part.json")
-    Traceback (most recent call last):
-    spagree.errors.DataError: part.json: damaged tally: a cell that no item can have; count the data again
-    """
-    fault = next(_faults(tally), None)
-    if fault is not None:
-        raise DataError(f"{source}: damaged tally: {fault}; count the data again")
+def _refuse_first(faults: Iterator[str], what: str) -> None:
+    for fault in faults:
+        raise DataError(f"{what}: {fault}; count the data again")
 
 
-def _faults(tally: Tally) -> Iterator[str]:
+def faults(tally: Tally) -> Iterator[str]:
+    """Why no annotations could produce the tally."""
     if any(not possible(cell) or not items for cell, items in tally.cells.items()):
         yield "a cell that no item can have"
         return
@@ -615,13 +609,6 @@ def possible(cell: Cell) -> bool:
     n, pairs, triples = cell
     within = pairs <= n * (n - 1) and triples <= pairs * max(n - 2, 0)
     return n > 0 and within and pairs % 2 == 0 and triples % 6 == 0
-
-
-def refuse_impossible_counts(counts: ItemCounts, source: str) -> None:
-    """Refuse item counts that no annotations could produce."""
-    fault = next(_faults_of_counts(counts.frame, counts.annotators), None)
-    if fault is not None:
-        raise DataError(f"{source}: damaged item counts: {fault}; count the data again")
 
 
 def _faults_of_counts(frame: polars.DataFrame, annotators: Mapping[str, int] | None) -> Iterator[str]:
