@@ -385,7 +385,7 @@ def test_at_most_three_groups_of_four_variants_are_shown() -> None:
     three = ["a", "A", "b", "B", "c", "C", "c ", " c", "  c"]
     shown = "'  c' / ' c' / 'C' / 'c'; 'A' / 'a'; 'B' / 'b'"
     assert f": {shown}. If they" in warn_variants(three)[0].message
-    assert f": {shown} and 2 more groups. If they" in warn_variants([*three, "d", "D", "e", "E"])[0].message
+    assert f": {shown} and 2 more. If they" in warn_variants([*three, "d", "D", "e", "E"])[0].message
 
 
 def test_normalize_merges_variants_and_ends_the_caution() -> None:
