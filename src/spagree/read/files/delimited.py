@@ -156,22 +156,18 @@ def sniff(text: str, expected: str) -> str:
     >>> sniff("a;b\n1,5;2\n", ",")
     ';'
     """
-    scores = {delimiter: _evenness(text, delimiter) for delimiter in DELIMITERS}
-    best = max(scores, key=lambda delimiter: (scores[delimiter], delimiter == expected))
-    return best if scores[best][0] > 0 else expected
-
-
-def _evenness(text: str, delimiter: str) -> tuple[float, int]:
-    """The share of rows as long as the first, and that length; a single column proves nothing."""
-    rows = list(itertools.islice(_rows(io.StringIO(text, newline=""), delimiter), 100))
-    if len(rows) > 1 and len(text) >= HEAD:
-        rows.pop()
-    if not rows or len(rows[0]) == 1:
-        return (0.0, 0)
-    if _has_row_names(rows):
-        return (1.0, len(rows[0]))
-    whole = [row for row in rows if not any(cell.count('"') % 2 for cell in row)]  # not cut within quotes
-    return (sum(fits(row, len(rows[0])) for row in whole) / len(rows), len(rows[0]))
+    scores: dict[str, tuple[float, int, bool]] = {}  # the share of rows as long as the first, and that length
+    for delimiter in DELIMITERS:
+        rows = list(itertools.islice(_rows(io.StringIO(text, newline=""), delimiter), 100))
+        if len(rows) > 1 and len(text) >= HEAD:
+            rows.pop()
+        width = len(rows[0]) if rows else 0
+        if width > 1:  # a single column proves nothing
+            whole = [row for row in rows if not any(cell.count('"') % 2 for cell in row)]  # not cut within quotes
+            even = 1.0 if _has_row_names(rows) else sum(fits(row, width) for row in whole) / len(rows)
+            scores[delimiter] = even, width, delimiter == expected
+    best = max(scores, key=scores.__getitem__, default=expected)
+    return best if best in scores and scores[best][0] > 0 else expected
 
 
 def plain(opened: TextFile, scratch: Path) -> TextFile:

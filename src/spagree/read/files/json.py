@@ -62,14 +62,6 @@ def open_json(file: File, encoding: str | None, scratch: Path, field: str = "") 
     missing, as in every other text file.
     """
     source = as_utf8(file, encoding, scratch)
-    try:
-        return _as_delimited(source, scratch, field)
-    except UnicodeDecodeError:
-        refuse_bad_bytes(source)
-        raise
-
-
-def _as_delimited(source: File, scratch: Path, field: str) -> TextFile:
     names: dict[str, None] = {}
     first: list[tuple[str, ...]] = []
     widths: set[int] = set()
@@ -88,7 +80,11 @@ def _as_delimited(source: File, scratch: Path, field: str) -> TextFile:
             first.extend([row] if len(first) < SAMPLE_ROWS else [])
             yield row
 
-    path = delimited_copy(rows(), scratch)
+    try:
+        path = delimited_copy(rows(), scratch)
+    except UnicodeDecodeError:
+        refuse_bad_bytes(source)
+        raise
     if not names:
         raise DataError(f'{source.name}: holds no objects; expected rows like {{"item": …, "label": …}}')
     if len(widths) > 1:  # a later object introduced a new key: pad the rows before it

@@ -102,12 +102,7 @@ def found(sources: Sequence[Any], scratch: Path) -> list[File]:
 
 def of_known_kind(files: Sequence[File], scratch: Path) -> list[File]:
     """The files decompressed where needed, each with its kind."""
-    known = []
-    for file in files:
-        with explained(file):
-            path = unpacked(file, scratch)
-        known.append(with_kind(file if path == file.path else file.copied(path)))
-    return known
+    return [with_kind(unpacked(file, scratch)) for file in files]
 
 
 def refuse_equal(files: Sequence[File]) -> None:
@@ -314,17 +309,16 @@ USUAL_SIZE, USUAL_RATIO = 1 << 30, 100
 LIMIT = "SPAGREE_MAX_UNPACKED"
 
 
-def unpacked(file: File, scratch: Path) -> Path:
+def unpacked(file: File, scratch: Path) -> File:
     """A decompressed copy, judging by the first bytes; a plain file is used in place, even if it is called .gz."""
-    path, name = file.path, file.name
-    packed = path.stat().st_size
+    packed = file
     for _ in range(MOST_LAYERS):
-        start = head(file if path == file.path else File(path, name), len(ZSTD))
+        start = head(file, len(ZSTD))
         blocks = _gzip_blocks if start.startswith(GZIP) else _zstd_blocks if start.startswith(ZSTD) else None
         if blocks is None:
-            return path
-        path = _decompressed(path, name, scratch, blocks, packed)
-    raise FileError(f"{name}: compressed more than {MOST_LAYERS} times over; unpack it first")
+            return file
+        file = file.copied(_decompressed(file, scratch, blocks, packed.path.stat().st_size))
+    raise FileError(f"{file.name}: compressed more than {MOST_LAYERS} times over; unpack it first")
 
 
 def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
@@ -375,14 +369,12 @@ def _zstd_blocks(stream: IO[bytes]) -> Iterator[bytes]:
             raise EOFError("the last frame is not complete")
 
 
-def _decompressed(
-    path: Path, name: str, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]], packed: int
-) -> Path:
+def _decompressed(file: File, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]], packed: int) -> Path:
     """A decompressed copy; a damaged archive is an error, never a shorter file."""
-    copy = new_file(scratch)
+    name, copy = file.name, new_file(scratch)
     written = 0
     try:
-        with path.open("rb") as stream, copy.open("wb") as target:
+        with file.path.open("rb") as stream, copy.open("wb") as target:
             for block in blocks(stream):
                 written += len(block)
                 refuse_bomb(name, packed, written)

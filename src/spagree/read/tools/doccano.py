@@ -20,7 +20,6 @@ from spagree.read.tools.records import (
     members,
     one_or_more,
     opened,
-    rows,
 )
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
 from spagree.read.tools.tool import UTF16, Mark, Marks, ReaderOptions, Response, Tool, Value
@@ -124,7 +123,7 @@ def _value(place: str, record: Record) -> Value:
 def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The long form: one row per label; confirming without a label is an empty answer."""
     with opened(source) as connection:
-        table = [*rows(connection, CATEGORIES), *rows(connection, CONFIRMED)]
+        table = [*connection.execute(CATEGORIES), *connection.execute(CONFIRMED)]
     many = len({row[0] for row in table}) > 1
     labels: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     times: dict[tuple[str, str, str], str] = {}

@@ -308,7 +308,7 @@ def read_export(
 ) -> dict[str, Annotations]:
     """The annotations of the question the user means, or of every question."""
     with explained(source, tool, options):
-        export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
+        export = gather(tool.responses(source, options), tool, rules, source.name, options.further)
     export.refuse_unknown(options)
     if options.text is not None and not export.items.texts:
         raise UsageError(f"{opt.text(options.text)}: no item of this export has such a text; leave it out")
@@ -346,12 +346,6 @@ def explained(source: Source, tool: Tool, options: ReaderOptions) -> Iterator[No
             options.where.refuse_nothing(tool.title)
 
 
-def _named(options: ReaderOptions) -> dict[str, str]:
-    """The cluster and group fields, if the user named them."""
-    named = {CLUSTER: options.cluster, GROUP: options.by}
-    return {role: name for role, name in named.items() if name is not None}
-
-
 def _annotations(
     source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules, missing: tuple[str, ...]
 ) -> Annotations:
@@ -362,7 +356,7 @@ def _annotations(
     lazy: nw.LazyFrame[Any] = cells.with_missing(nw.from_native(frame.lazy()), missing)
     # Where each role came from, in the tool's or the user's words, and what counted.
     columns = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
-    columns = {**columns, LABEL: question, **_named(options)}
+    columns = {**columns, LABEL: question, **options.further}
     present = {role: columns[role] for role in (ITEM, ANNOTATOR, LABEL, TIME, CLUSTER, GROUP) if role in frame.columns}
     others = [name for name in export.rows if name != question]
     more = [f"other questions: {', '.join(others)}"] if others else []

@@ -28,7 +28,6 @@ from spagree.read.tools.records import (
     opened,
     part,
     records,
-    rows,
     split_columns,
 )
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
@@ -356,9 +355,9 @@ PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 def database_responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
     """Every annotation, and every draft that belongs to none: read as tasks of an export, with one of them each."""
     with opened(source) as connection:
-        configs = dict(rows(connection, PROJECTS))
+        configs = dict(connection.execute(PROJECTS).fetchall())
         queries = (("annotation", ANNOTATIONS), ("draft", DRAFTS))
-        entries = [(what, row) for what, query in queries for row in rows(connection, query)]
+        entries = [(what, row) for what, query in queries for row in connection.execute(query)]
     from_user = config_aliases(options)
     many = len({row[2] for _, row in entries}) > 1
     for what, (number, task_number, project, data, result, user, email, *more) in entries:

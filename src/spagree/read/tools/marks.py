@@ -17,9 +17,7 @@ from spagree.errors import ColumnError, DataError, DuplicateError, UsageError, c
 from spagree.messages import Warning, opt, shown
 from spagree.read.annotations import (
     ANNOTATOR,
-    CLUSTER,
     END,
-    GROUP,
     ITEM,
     LABEL,
     LOOSE,
@@ -126,11 +124,11 @@ def _of_question(
             if before.rstrip() != text.rstrip():
                 raise DataError(f"{value.place}: another text than in {place}; offsets in them cannot be compared")
         about[TIME].append(tool.clock(response.time) if response.time else None)
-        for role, name in ((CLUSTER, options.cluster), (GROUP, options.by)):
-            about[role].append(None if name is None else field_in(response.fields, name))
+        for role, name in options.further.items():
+            about[role].append(field_in(response.fields, name))
     about[TEXT] = [texts.pop(item, None) for item, _ in visits]  # once for each item
-    for role, name in ((CLUSTER, options.cluster), (GROUP, options.by)):
-        if name is not None and not any(about[role]):
+    for role, name in options.further.items():
+        if not any(about[role]):
             raise ColumnError(f"{opt[role](name)}: no record has anything in this field; leave it out")
     regions = sum(mark.start is None for given in visits.values() for _, marks in given for mark in marks.marks)
     if regions:

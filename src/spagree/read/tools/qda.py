@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from spagree.errors import DataError
-from spagree.read.tools.records import inside, opened, rows
+from spagree.read.tools.records import inside, opened
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, Source
 from spagree.read.tools.tool import BYTES, CHARACTERS, UTF16, Mark, Marks, ReaderOptions, Response, Tool
 
@@ -65,7 +65,7 @@ def _database_tool(
         found: list[tuple[str, Any]] = []
         for project in projects:
             with opened(project) as connection:
-                found += [(Path(project.path).stem, row) for row in rows(connection, query)]
+                found += [(Path(project.path).stem, row) for row in connection.execute(query)]
         if alone and len({row[1] for _, row in found}) == 1:
             raise DataError(f"{source.name}: {alone}")
         files = Counter(owner for owner, _ in {(row[1], stem) for stem, row in found})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -24,7 +23,7 @@ from spagree.read.databases import postgres, sqlite
 from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text, objects
-from spagree.read.files.paths import File, new_file, opened_zip, with_kind
+from spagree.read.files.paths import File, opened_zip, with_kind
 from spagree.read.tools.source import FOLDER, SERVER, Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
@@ -93,12 +92,9 @@ def _rows(
 
 def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextFile:
     """A copy in which rows that leave out exactly the final columns are padded with empty cells."""
-    kept = len(opened.names) - len(omitted)
-    path = new_file(scratch)
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        for _, record in delimited.records(opened.file, opened.delimiter, opened.skip):
-            writer.writerow(record + [""] * len(omitted) if len(record) == kept else record)
+    kept, empty = len(opened.names) - len(omitted), [""] * len(omitted)
+    every = delimited.records(opened.file, opened.delimiter, opened.skip)
+    path = delimited.delimited_copy((row + empty if len(row) == kept else row for _, row in every), scratch)
     return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0)
 
 
@@ -329,7 +325,10 @@ def _as_text(value: Any, feature: Any, file: File) -> Any:
 
 @contextmanager
 def opened(source: Source) -> Iterator[Any]:
-    """A read-only connection; every database error is explained."""
+    """A read-only connection; every database error is explained.
+
+    Queries cast their columns to text, so that both kinds of database give the same values.
+    """
     is_server = source.shape == SERVER
     try:
         with postgres.opened(source.path) if is_server else sqlite.opened(source.path, source.name) as connection:
@@ -337,12 +336,6 @@ def opened(source: Source) -> Iterator[Any]:
     except UsageError as error:  # the queries are ours, so the tables are not the tool's
         reason = re.split("; (?:--)?query", str(error))[0]
         raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
-
-
-def rows(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
-    """All rows of a query; its columns are cast to text, so both kinds of database give the same values."""
-    table: Sequence[tuple[Any, ...]] = connection.execute(query).fetchall()
-    return table
 
 
 def is_true(text: str | None) -> bool:

@@ -82,8 +82,14 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
     if single not in ("", "-") and Path(place := single.removeprefix(addresses.SQLITE)).is_dir():
         return _folder(Path(place))
     files = found(sources, scratch)
-    if len(files) == 1 and not files[0].is_temporary and (special := _special(files[0], scratch)):
-        return special
+    if len(files) == 1 and not files[0].is_temporary:
+        path, name = str(files[0].path), files[0].name
+        if files[0].start.startswith(SQLITE):
+            from spagree.read.databases import sqlite
+
+            return Source(name, DATABASE, dict.fromkeys(sqlite.tables(path, name), ""), path=path)
+        if files[0].start.startswith(ZIP) and (archive := _archive(files[0], scratch)):
+            return archive
     files = of_known_kind(files, scratch)
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
     origin = Source(name, SHAPES.get(files[0].kind, ""), files=tuple(files))
@@ -108,18 +114,6 @@ def _folder(path: Path) -> Source:
 def _refuse_unreadable(error: OSError) -> None:
     """Refuse folders that cannot be opened; they would be left out silently."""
     raise FileError(f"{error.filename}: cannot be opened ({error.strerror}); check its permissions") from error
-
-
-def _special(file: File, scratch: Path) -> Source | None:
-    """Databases and archives, recognised by their first bytes."""
-    if file.start.startswith(SQLITE):
-        from spagree.read.databases import sqlite
-
-        tables = sqlite.tables(str(file.path), file.name)
-        return Source(file.name, DATABASE, dict.fromkeys(tables, ""), path=str(file.path))
-    if file.start.startswith(ZIP):
-        return _archive(file, scratch)
-    return None
 
 
 def _archive(file: File, scratch: Path) -> Source | None:

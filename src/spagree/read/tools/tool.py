@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
 from spagree.messages import Warning, listed, opt, shown
+from spagree.read.annotations import CLUSTER, GROUP
 from spagree.read.columns import ADDRESSES, names_link
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import usual
@@ -94,10 +95,16 @@ class ReaderOptions:
     warnings: list[Warning] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def further(self) -> dict[str, str]:
+        """The fields of the item or the annotator that the user named, by their roles."""
+        named = {CLUSTER: self.cluster, GROUP: self.by}
+        return {role: name for role, name in named.items() if name is not None}
+
     def needs(self, name: str) -> bool:
         """Whether the user named this field of a record, or it may hold the address of the task."""
-        is_condition = self.where is not None and self.where.names(name)
-        return is_condition or name in (self.cluster, self.by) or names_link(name)
+        is_condition = self.where is not None and any(each.column == name for each in self.where.conditions)
+        return is_condition or name in self.further.values() or names_link(name)
 
 
 def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
@@ -189,10 +196,6 @@ class Chosen:
             if all(condition.holds(fields.get(condition.column)) for condition in self.conditions):
                 self.kept += 1
                 yield place, number, record
-
-    def names(self, column: str) -> bool:
-        """Whether a condition is about this column."""
-        return any(condition.column == column for condition in self.conditions)
 
     def in_words(self) -> str:
         """What was chosen, and how much that leaves."""
