@@ -12,7 +12,7 @@ from spagree.monitor.alerts import Alert, Register, alerts, kept, notice
 from spagree.monitor.feeds import CARELESS, DRIFT, HELP, MARK, replayed
 from spagree.monitor.figures import Live, Settings, look
 from spagree.monitor.ledger import Current, Ledger
-from spagree.monitor.pages import FirstLine, facts, top, trend_spec, verdict
+from spagree.monitor.pages import facts, top, trend_spec, verdict
 
 
 def columns(rows: list[tuple[int, int, int]], times: list[float] | None = None) -> Current:
@@ -51,12 +51,12 @@ def test_a_quiet_project_has_no_alert() -> None:
     live = live_of(project(300, [0.95]), target=0.6)
     assert codes(live) == []
     assert live.safe.low is not None and live.safe.low > 0.6
-    assert verdict(live, []).state == "fine"
+    assert verdict(live, [])[0] == "fine"
 
 
 def test_agreement_below_the_target_is_told_only_when_certain() -> None:
     few, many = live_of(project(12, [0.5]), target=0.9), live_of(project(300, [0.5]), target=0.9)
-    assert "below_target" not in codes(few) and verdict(few, []).state == "look"
+    assert "below_target" not in codes(few) and verdict(few, [])[0] == "look"
     assert "below_target" in codes(many)
     alert = next(each for each in alerts(many) if each.code == "below_target")
     assert alert.figures["target"] == 0.9 and alert.figures["high"] < 0.9 and "0.900" in alert.words
@@ -67,13 +67,13 @@ def test_what_may_be_a_harder_batch_is_a_notice_and_no_alert() -> None:
     live = live_of(project(540, [0.97] * 8 + [0.5]), target=0.5)
     words = notice(live)
     assert codes(live) == [] and "on the latest" in words and "harder items" in words
-    assert verdict(live, []) == FirstLine("look", "…", "No alert is open, but people agree less on the latest items.")
+    assert verdict(live, []) == ("look", "No alert is open, but people agree less on the latest items.")
     told = Alert("p", "q", "annotator_apart", "ann answers differently", "", "")
     assert (
-        verdict(live, [told]).words
+        verdict(live, [told])[1]
         == "One thing needs a look: ann answers differently. People also agree less on the latest items."
     )
-    assert "too" not in verdict(live_of(project(540, [0.97])), [told]).words
+    assert "too" not in verdict(live_of(project(540, [0.97])), [told])[1]
     assert notice(live_of(project(540, [0.97]))) == "" == notice(live_of(columns([])))
 
 
@@ -101,8 +101,8 @@ def test_the_chart_says_where_it_begins() -> None:
     found = replace(found, time=found.time + 1.7e9)
     marked = look("p", "q", found, [(1.7e9, "old"), (1.7e9 + 30, "Guidelines <2>")])
     shown = top(Nothing(), marked)  # type: ignore[arg-type]
-    assert (shown.since, shown.began) == ("Guidelines <2>", 1.7e9 + 30)
-    assert top(Nothing(), look("p", "q", found)).since == ""  # type: ignore[arg-type]
+    assert (shown["since"], shown["began"]) == ("Guidelines <2>", 1.7e9 + 30)
+    assert top(Nothing(), look("p", "q", found))["since"] == ""  # type: ignore[arg-type]
 
 
 def test_what_changes_on_the_way_keeps_its_bounds() -> None:
@@ -161,7 +161,7 @@ def test_an_assumption_that_breaks_is_told() -> None:
 def test_nothing_yet() -> None:
     live = live_of(columns([]))
     assert live.agreement is None and live.safe.undefined and live.coverage == (0, 0, 0) and codes(live) == []
-    assert trend_spec(live) is None and verdict(live, []).state == "look"
+    assert trend_spec(live) is None and verdict(live, [])[0] == "look"
 
 
 def test_coverage_and_rate() -> None:
@@ -243,8 +243,8 @@ class Nothing:
 def test_what_stands_on_top() -> None:
     live = live_of(project(50, [0.9]), target=0.5)
     shown = top(Nothing(60), live)  # type: ignore[arg-type]
-    assert shown.target == "0.5" and shown.bar is not None and shown.value.startswith("0.")
-    assert "first 2 annotations of 50 items" in shown.words
+    assert shown["target"] == "0.5" and shown["bar"] is not None and shown["value"].startswith("0.")
+    assert "first 2 annotations of 50 items" in shown["words"]
     told = dict(facts(Nothing(60), live))  # type: ignore[arg-type]
     assert told["items"].endswith("10 with none") and told["annotations"] == "150"
     again = live_of(replace(project(50, [0.9]), superseded=3))

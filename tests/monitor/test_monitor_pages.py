@@ -141,9 +141,9 @@ def alert(title: str) -> Alert:
 
 def test_the_verdict_names_one_alert_and_counts_several(hub: Hub) -> None:
     live = hub.live(QUESTION)[1]
-    assert page.verdict(live, [alert("Ann is apart")]).words == "One thing needs a look: Ann is apart."
-    assert page.verdict(live, [alert("a"), alert("b")]).words == "2 things need a look: a · b"
-    assert page.verdict(live, [alert(each) for each in "abcde"]).words == "5 things need a look: a · b · c · d · …"
+    assert page.verdict(live, [alert("Ann is apart")])[1] == "One thing needs a look: Ann is apart."
+    assert page.verdict(live, [alert("a"), alert("b")])[1] == "2 things need a look: a · b"
+    assert page.verdict(live, [alert(each) for each in "abcde"])[1] == "5 things need a look: a · b · c · d · …"
 
 
 def test_nothing_has_arrived(tmp_path: Path) -> None:

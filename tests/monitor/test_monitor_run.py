@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -21,7 +24,7 @@ from spagree.monitor import run as run_module
 from spagree.monitor.alerts import Alert
 from spagree.monitor.feeds import keep_following, listing
 from spagree.monitor.hub import Hub
-from spagree.monitor.run import JsonLines, Notifier, background
+from spagree.monitor.run import JsonLines, background
 from spagree.monitor.store import Store, StoreError
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
@@ -146,15 +149,21 @@ class Receiver(BaseHTTPRequestHandler):
         pass
 
 
+@contextmanager
+def sending(hub: Hub, address: str, secret: str | None = None) -> Iterator[Callable[[Alert], None]]:
+    waiting = queue.SimpleQueue[Alert]()
+    with background(partial(run_module.keep_sending, hub, address, secret, waiting)):
+        yield waiting.put
+
+
 def test_alerts_are_posted_signed_and_tried_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "FIRST_PAUSE", 0.01)
     Receiver.seen.clear()
     with HTTPServer(("127.0.0.1", 0), Receiver) as receiver:
         threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
-        notifier = Notifier(hub, f"http://127.0.0.1:{receiver.server_port}/", "shared secret")
-        notifier.send(Alert("p", "q", "below_target", "Agreement is below the target", "words", "do", began=1.0))
-        wait_for(lambda: len(Receiver.seen) == 2)
-        notifier.close()
+        with sending(hub, f"http://127.0.0.1:{receiver.server_port}/", "shared secret") as send:
+            send(Alert("p", "q", "below_target", "Agreement is below the target", "words", "do", began=1.0))
+            wait_for(lambda: len(Receiver.seen) == 2)
         receiver.shutdown()
     headers, body = Receiver.seen[1]
     found = Webhook(b"shared secret").verify(body, headers)
@@ -182,12 +191,10 @@ def test_a_post_that_is_sent_elsewhere_stays_undelivered(hub: Hub, monkeypatch: 
 
     with HTTPServer(("127.0.0.1", 0), Elsewhere) as receiver:
         threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()
-        notifier = Notifier(hub, f"http://127.0.0.1:{receiver.server_port}/")
-        notifier.send(Alert("p", "q", "below_target", "t", "w", "d"))
-        wait_for(lambda: len(asked) == run_module.TRIES)
-        notifier.send(Alert("p", "q", "below_target", "t", "w", "d"))
-        wait_for(lambda: len(asked) == 2 * run_module.TRIES)  # the thread is still there
-        notifier.close()
+        with sending(hub, f"http://127.0.0.1:{receiver.server_port}/") as send:
+            for times in (1, 2):  # the thread is still there
+                send(Alert("p", "q", "below_target", "t", "w", "d"))
+                wait_for(lambda times=times: len(asked) == times * run_module.TRIES)
         receiver.shutdown()
     assert set(asked) == {"POST"} and "302" in hub.faults["sending alerts"].words
 

@@ -89,7 +89,7 @@ class Hub:
 
     async def take(self, events: Events) -> int:
         """Store events; returns once they are durable."""
-        done = await self.writer.take(events)
+        done = await asyncio.wrap_future(self.writer.send(events))
         self._count(len(events))
         return done
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,39 +27,8 @@ WEB = "spagree.monitor.web"
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class FirstLine:
-    """Whether to intervene, in one line."""
-
-    state: str
-    icon: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class FirstScreen:
-    """The whole screen."""
-
-    verdict: FirstLine
-    notice: str
-    value: str
-    ends: str
-    bounds: str
-    words: str
-    target: str
-    bar: Mapping[str, float | None] | None
-    since: str
-    began: float | None
-    facts: tuple[tuple[str, str], ...]
-    alerts: Sequence[Alert]
-    past: Sequence[Alert]
-    sources: tuple[tuple[str, str], ...]
-    report: str
-    no_trend: str
-
-
-def top(hub: Hub, live: Live) -> FirstScreen:
-    """Put the figures of a question, since its last mark, into words."""
+def top(hub: Hub, live: Live) -> dict[str, Any]:
+    """The first screen: the figures of a question, since its last mark, in words."""
     alerts, past = hub.register.of_question(live.project, live.question)
     safe, target = live.safe, live.settings.target
     words = f"{safe.undefined[:1].upper()}{safe.undefined[1:]}."
@@ -74,28 +43,27 @@ def top(hub: Hub, live: Live) -> FirstScreen:
         words = f"{' '.join(spans_sentences(spans.findings))} The interval is for one look: {NO_BOUNDS}."
     places = {"value": value, "low": low, "high": high, "target": target}  # on the scale, in percent
     bar = {name: None if place is None else place * 100 for name, place in places.items()}
-    return FirstScreen(
-        verdict(live, alerts),
-        notice(live),
-        "–" if value is None else figure(value),
-        ends,
-        "" if low is None else limits(low, high).replace(" to ", "–"),
-        words,
-        "" if target is None else f"{target:g}",
-        None if value is None else bar,
-        printable(live.marks[-1][1], 60) if live.marks else "",
-        live.marks[-1][0] if live.marks else None,
-        facts(hub, live),
-        alerts,
-        past[:SHOWN_PAST],
-        _sources(hub),
-        f"/report?{urlencode({'project': live.project, 'question': live.question})}",
-        "The chart needs two closed items." if spans is None else "There is no chart for marks.",
-    )
+    return {
+        "verdict": verdict(live, alerts),
+        "notice": notice(live),
+        "value": "–" if value is None else figure(value),
+        "ends": ends,
+        "bounds": "" if low is None else limits(low, high).replace(" to ", "–"),
+        "words": words,
+        "target": "" if target is None else f"{target:g}",
+        "bar": None if value is None else bar,
+        "since": printable(live.marks[-1][1], 60) if live.marks else "",
+        "began": live.marks[-1][0] if live.marks else None,
+        "facts": [*facts(hub, live), *_sources(hub)],
+        "alerts": alerts,
+        "past": past[:SHOWN_PAST],
+        "report": f"/report?{urlencode({'project': live.project, 'question': live.question})}",
+        "no_trend": "The chart needs two closed items." if spans is None else "There is no chart for marks.",
+    }
 
 
-def verdict(live: Live, alerts: Sequence[Alert]) -> FirstLine:
-    """Whether to intervene: the open alerts, or whether the target is certainly reached."""
+def verdict(live: Live, alerts: Sequence[Alert]) -> tuple[str, str]:
+    """Whether to intervene, as a state and in words: the open alerts, or whether the target is certainly reached."""
     target, low = live.settings.target, live.safe.low
     state, words = "look", "No alert is open; too few items yet to tell whether agreement reaches the target."
     if len(alerts) == 1:
@@ -115,31 +83,31 @@ def verdict(live: Live, alerts: Sequence[Alert]) -> FirstLine:
         state, words = "fine", "No alert is open. Set --target to be told when agreement falls below it."
     elif low is not None and low >= target:
         state, words = "fine", "Agreement is above the target; no alert is open."
-    return FirstLine(state, {"problem": "✕", "fine": "✓", "look": "…"}[state], words)
+    return state, words
 
 
-def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
+def facts(hub: Hub, live: Live) -> list[tuple[str, str]]:
     """Counts, the most important first."""
     one, two, more = live.coverage
     expected = hub.expected.get(live.project)
     untouched = f"; {expected - one - two - more:,} with none" if expected and expected > one + two + more else ""
     again = live.columns.superseded
-    marks: tuple[tuple[str, str], ...] = ()
+    marks: list[tuple[str, str]] = []
     if isinstance(live.agreement, SpanAgreement):
         by_character = live.agreement.characters
         ends = "" if by_character.low is None else f", {limits(by_character.low, by_character.high)}"
-        marks = (("marks", f"{live.agreement.data.marks:,}"), ("by character", figure(by_character.value) + ends))
-    return (
+        marks = [("marks", f"{live.agreement.data.marks:,}"), ("by character", figure(by_character.value) + ends)]
+    return [
         *marks,
         ("annotations", f"{len(live.columns.item):,}" + (f" ({again:,} replaced by a later one)" if again else "")),
         ("per hour", number(round(live.per_hour))),
         ("items", f"{two + more:,} with two or more, {one:,} with one{untouched}"),
         ("with three or more", f"{more:,}"),
         ("annotators", f"{len(set(live.columns.annotator.tolist())):,}"),
-    )
+    ]
 
 
-def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
+def _sources(hub: Hub) -> list[tuple[str, str]]:
     lines = [("last event", ago(hub.last_event))]
     for source, last in hub.reconciled.items():
         now = f"{count(last.drift, 'difference')} corrected" if last.drift else "no difference"
@@ -150,7 +118,7 @@ def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
         lines.append((printable(source, 60), f"{printable(fault.words, 200)} ({when})"))
     if trouble := hub.trouble():
         lines.append(("the store", printable(trouble, 200)))
-    return tuple(lines)
+    return lines
 
 
 def ago(then: float | None, now: float | None = None) -> str:
@@ -174,13 +142,10 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
         return None
     rows = [
         {
+            **asdict(step),
             "time": step.time * 1000,
-            "value": step.value,
             "low": min(step.low, step.high),
             "high": max(step.low, step.high),
-            "recent": step.recent,
-            "items": step.items,
-            "phase": step.phase,
             "shown": figure(step.value),
             "bounds": limits(step.low, step.high) if step.low <= step.high else "none fits",
             "latest": figure(step.recent),

@@ -10,7 +10,7 @@ import threading
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,7 @@ SHORTEST_TOKEN = 16
 FEWEST, MOST = 2, 20  # annotations that close an item
 LAST_WORDS = 5  # seconds that open connections and sources get when the server stops
 TRIES, FIRST_PAUSE, ALERT_TIMEOUT = 6, 1.0, 10.0  # of an alert; seconds, the pause is doubled each time
+SENDING = "sending alerts"
 EXTRA = ("code", "state", "about", "project", "question", "path")
 log = logging.getLogger("spagree.monitor")
 
@@ -100,9 +101,9 @@ def serve(options: Watching, say: Any) -> None:
             logger.setLevel(level)
         hub = Hub(Store(options.store), Settings(options.target, options.first))
         if alert_url:
-            notifier = Notifier(hub, alert_url, alert_secret)
-            stack.callback(notifier.close)
-            hub.notify = notifier.send
+            waiting = queue.SimpleQueue[Alert]()
+            hub.notify = waiting.put
+            stack.enter_context(background(partial(keep_sending, hub, alert_url, alert_secret, waiting)))
         for studio in studios:
             stack.enter_context(background(partial(keep_comparing, hub, studio)))
         for path in options.follow:
@@ -160,54 +161,40 @@ def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str
     return text
 
 
-class Notifier:
-    """A thread that sends alerts that began or ended."""
+def keep_sending(
+    hub: Hub, address: str, secret: str | None, waiting: queue.SimpleQueue[Alert], stop: threading.Event
+) -> None:
+    """Send alerts that began or ended, until told to stop; each is tried several times."""
+    webhook = Webhook(secret.encode()) if secret else None
+    while not stop.is_set():
+        with suppress(queue.Empty):
+            _send(hub, address, webhook, waiting.get(timeout=0.5), stop)
 
-    NAME = "sending alerts"
 
-    def __init__(self, hub: Hub, address: str, secret: str | None = None) -> None:
-        self._hub, self._address = hub, address
-        self._webhook = Webhook(secret.encode()) if secret else None
-        self._queue: queue.SimpleQueue[Alert | None] = queue.SimpleQueue()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="notifying", daemon=True)
-        self._thread.start()
+def _send(hub: Hub, address: str, webhook: Webhook | None, alert: Alert, stop: threading.Event) -> None:
+    id, fault = f"msg_{uuid.uuid4().hex}", ""
+    for attempt in range(TRIES):
+        try:
+            _post(address, webhook, alert, id)
+        except Exception as error:  # whatever the other side answers, the next alert is sent too
+            fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
+            hub.failed(SENDING, f"not delivered ({fault}); trying again")
+            if stop.wait(FIRST_PAUSE * 2**attempt):
+                return
+        else:
+            hub.worked(SENDING)
+            return
+    hub.failed(SENDING, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
+    log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
 
-    def send(self, alert: Alert) -> None:
-        """Queue it for sending."""
-        self._queue.put(alert)
 
-    def close(self) -> None:
-        """Stop trying."""
-        self._stop.set()
-        self._queue.put(None)
-        self._thread.join(ALERT_TIMEOUT + 1)
-
-    def _run(self) -> None:
-        while (alert := self._queue.get()) is not None and not self._stop.is_set():
-            id, fault = f"msg_{uuid.uuid4().hex}", ""
-            for attempt in range(TRIES):
-                try:
-                    self._post(alert, id)
-                except Exception as error:  # whatever the other side answers, the next alert is sent too
-                    fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
-                    self._hub.failed(self.NAME, f"not delivered ({fault}); trying again")
-                    if self._stop.wait(FIRST_PAUSE * 2**attempt):
-                        return
-                else:
-                    self._hub.worked(self.NAME)
-                    break
-            else:
-                self._hub.failed(self.NAME, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
-                log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
-
-    def _post(self, alert: Alert, id: str) -> None:
-        now = datetime.now(UTC)
-        body = json.dumps({"type": f"alert.{alert.state}", "timestamp": now.isoformat(), "data": alert.document()})
-        headers = {"Content-Type": "application/json", "webhook-id": id}
-        headers["webhook-timestamp"] = str(int(now.timestamp()))
-        if self._webhook:
-            headers["webhook-signature"] = self._webhook.sign(id, now, body)
-        request = urllib.request.Request(self._address, body.encode(), headers, method="POST")  # noqa: S310 (checked)
-        with WEB.open(request, timeout=ALERT_TIMEOUT):
-            pass
+def _post(address: str, webhook: Webhook | None, alert: Alert, id: str) -> None:
+    now = datetime.now(UTC)
+    body = json.dumps({"type": f"alert.{alert.state}", "timestamp": now.isoformat(), "data": alert.document()})
+    headers = {"Content-Type": "application/json", "webhook-id": id}
+    headers["webhook-timestamp"] = str(int(now.timestamp()))
+    if webhook:
+        headers["webhook-signature"] = webhook.sign(id, now, body)
+    request = urllib.request.Request(address, body.encode(), headers, method="POST")  # noqa: S310 (checked)
+    with WEB.open(request, timeout=ALERT_TIMEOUT):
+        pass

@@ -11,7 +11,6 @@ epoch, and every transaction ends by looking whether the epoch is still its own:
 
 from __future__ import annotations
 
-import asyncio
 import os
 import queue
 import re
@@ -20,7 +19,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -379,13 +377,7 @@ def _cause(error: Exception) -> str:
     return str(origin).strip().splitlines()[0]
 
 
-Done = Future[int] | asyncio.Future[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    events: Events
-    done: Done
+Request = tuple[Events, "Future[int]"]
 
 
 class Writer:
@@ -393,7 +385,7 @@ class Writer:
 
     def __init__(self, ledger: Ledger, store: Store, changed: Callable[[set[tuple[str, str]]], None]) -> None:
         self._ledger, self._store, self._changed = ledger, store, changed
-        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._waiting, self._counting = 0, threading.Lock()
         self.trouble: StoreError | None = None
         """Why nothing can be stored now."""
@@ -402,23 +394,16 @@ class Writer:
 
     def send(self, events: Events) -> Future[int]:
         """Queue events for storing, from any thread."""
-        done: Future[int] = Future()
-        self._ask(events, done)
-        return done
-
-    async def take(self, events: Events) -> int:
-        """Store events; returns once they are durable."""
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._ask(events, done)
-        return await done
-
-    def _ask(self, events: Events, done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError
         if isinstance(self.trouble, TakenOverError):
             raise self.trouble
-        self._wait(len(events))
-        self._queue.put(_Request(events, done))
+        done: Future[int] = Future()
+        done.set_running_or_notify_cancel()  # whoever hangs up does not stop it
+        with self._counting:
+            self._waiting += len(events)
+        self._queue.put((events, done))
+        return done
 
     def close(self) -> None:
         """Write waiting events, then end."""
@@ -426,93 +411,58 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        while (first := self._queue.get()) is not None:
-            requests, is_last = self._gathered(first)
-            self._write(requests)
-            self._wait(-sum(len(request.events) for request in requests))
-            if is_last:
-                return
+        is_last = False
+        while not is_last:
+            requests, size = list[Request](), 0
+            with suppress(queue.Empty):  # what is waiting now, up to a limit, shares a transaction
+                while size < MOST and not is_last:
+                    request = self._queue.get(block=not requests)
+                    is_last = request is None
+                    requests += [request] if request is not None else []
+                    size += 0 if request is None else len(request[0])
+            if requests:
+                self._write(requests)
+            with self._counting:
+                self._waiting -= size
 
-    def _wait(self, more: int) -> None:
-        with self._counting:
-            self._waiting += more
-
-    def _gathered(self, first: _Request) -> tuple[list[_Request], bool]:
-        """The events waiting now, up to a limit."""
-        requests, size = [first], len(first.events)
-        while size < MOST:
-            try:
-                request = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if request is None:
-                return requests, True
-            requests.append(request)
-            size += len(request.events)
-        return requests, False
-
-    def _write(self, requests: Sequence[_Request]) -> None:
+    def _write(self, requests: Sequence[Request]) -> None:
         try:
-            questions, sizes = self._kept(requests)
+            questions, sizes = self._kept([events for events, _ in requests])
         except UnstorableError as error:
-            if len(requests) > 1:  # each request is judged by itself: the others are stored
-                for request in requests:
-                    self._write([request])
-            else:
-                _answer([(request.done, error) for request in requests])
+            if len(requests) == 1:
+                requests[0][1].set_exception(error)
+                return
+            for request in requests:  # each request is judged by itself: the others are stored
+                self._write([request])
             return
         except Exception as error:  # whatever the error, nobody may believe the events were stored
             failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
             failed.__cause__ = None if failed is error else error
             self.trouble = failed
-            _answer([(request.done, failed) for request in requests])
+            for _, done in requests:
+                done.set_exception(failed)
             return
         self.trouble = None
-        _answer([(request.done, size) for request, size in zip(requests, sizes, strict=True)])
+        for (_, done), size in zip(requests, sizes, strict=True):
+            done.set_result(size)
         if questions:
             self._changed(questions)
 
-    def _kept(self, requests: Sequence[_Request]) -> tuple[set[tuple[str, str]], list[int]]:
+    def _kept(self, requests: Sequence[Events]) -> tuple[set[tuple[str, str]], list[int]]:
         """The questions that changed, and how many annotations each request added or changed."""
         now = self._ledger.next_moment()
-        batches = [request.events for request in requests if isinstance(request.events, Batch)]
+        batches = [events for events in requests if isinstance(events, Batch)]
         if len(batches) == len(requests) and self._ledger.are_new(batches):
             self._store.append(batches, self._ledger.seq + 1, now)  # nothing to compare: all are new
             self._ledger.append(batches, now)
             return {(each.project, each.question) for each in batches}, [len(each) for each in batches]
         fresh: dict[Key, Stored] = {}
         sizes = []
-        for request in requests:
+        for events in requests:
             before = len(fresh)
-            self._ledger.changes(request.events, now, fresh)
+            self._ledger.changes(events, now, fresh)
             sizes.append(len(fresh) - before)
         if fresh:
             self._store.write(list(fresh.values()))
             self._ledger.put(fresh.values())
         return {key[:2] for key in fresh}, sizes
-
-
-Answer = tuple[Done, int | StoreError | UnstorableError]
-
-
-def _answer(answers: Sequence[Answer]) -> None:
-    """Answer every request; each event loop is woken once for all of its requests."""
-    loops: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
-    for done, answer in answers:
-        if isinstance(done, Future):
-            _settle([(done, answer)])
-        else:
-            loops.setdefault(done.get_loop(), []).append((done, answer))
-    for loop, futures in loops.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
-            loop.call_soon_threadsafe(_settle, futures)
-
-
-def _settle(answers: Sequence[Answer]) -> None:
-    for done, answer in answers:
-        if done.done():  # the client has hung up
-            continue
-        if isinstance(answer, Exception):
-            done.set_exception(answer)
-        else:
-            done.set_result(answer)
