@@ -216,7 +216,7 @@ def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
         ("/api/projects/", (500, {}), SECRET, "no answer (Internal Server Error)"),
         ("/api/projects/", (200, []), SECRET, "did not answer like Label Studio"),
         ("/api/projects/", (200, {"count": 1}), SECRET, "not understood"),
-        ("/api/projects/", (200, {"count": 10**15, "results": []}), SECRET, "kept being added"),
+        ("/api/projects/", (200, {"count": 10**15, "results": [{"id": 1}]}), SECRET, "kept being added"),
     ],
 )
 def test_what_goes_wrong_is_shown_and_changes_nothing(
@@ -317,7 +317,7 @@ def test_a_thread_survives_every_answer(hub: Hub, answer: bytes, monkeypatch: py
 
         threading.Thread(target=reply, daemon=True).start()
         found = LabelStudio(f"http://127.0.0.1:{listening.getsockname()[1]}", SECRET)
-        with background(partial(keep_comparing, hub, found)) as thread:
+        with background(partial(keep_comparing, hub, found)) as (thread,):
             wait_for(lambda: asked > 2)
             assert thread.is_alive() and not hub.faults[found.name].is_over
             assert SECRET not in hub.faults[found.name].words

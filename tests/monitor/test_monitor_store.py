@@ -480,13 +480,13 @@ def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(sqli
     store.write = slow  # type: ignore[method-assign]
 
     async def hang_up(item: str) -> None:
-        task = asyncio.wrap_future(writer.send([given(item, "ann", "yes")]))
+        task = asyncio.create_task(writer.take([given(item, "ann", "yes")]))
         await asyncio.sleep(0)
         task.cancel()
 
     async def stay() -> int:
         await hang_up("1")
-        task = asyncio.wrap_future(writer.send([given("2", "ann", "yes")]))
+        task = asyncio.create_task(writer.take([given("2", "ann", "yes")]))
         await asyncio.sleep(0)
         may_write.set()
         return await task
@@ -501,7 +501,7 @@ def test_a_request_that_waits_is_told_of_a_failure(sqlite: Held) -> None:
     store, _, writer = sqlite
     store.write = lambda rows: 1 / 0  # type: ignore[assignment, method-assign, return-value]
     with pytest.raises(StoreError, match="ZeroDivisionError"):
-        writer.send([given("1", "ann", "yes")]).result()
+        asyncio.run(writer.take([given("1", "ann", "yes")]))
 
 
 def test_too_much_waiting_is_refused(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:

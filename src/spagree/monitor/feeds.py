@@ -292,8 +292,9 @@ class LabelStudio:
                 page += 1
                 answer = self._ask(path, header, page=page, page_size=PAGE, **query)
                 totals.add(int(as_text(answer[total])))
+                known = len(records)
                 records.update((as_text(record["id"]), record) for record in answer[name])
-                if not answer[name]:
+                if len(records) == known:  # whatever it says, there is no more
                     break
             if totals == {len(records)}:
                 return list(records.values())

@@ -88,20 +88,17 @@ class Hub:
         self._wake.set()
 
     async def take(self, events: Events) -> int:
-        """Store events; returns once they are durable."""
-        done = await asyncio.wrap_future(self.writer.send(events))
-        self._count(len(events))
-        return done
+        """Store events; returns once they are durable, with the number of annotations they changed."""
+        return self._count(events, await self.writer.take(events))
 
     def take_now(self, events: Events) -> int:
         """The same, for a thread that can wait."""
-        done = self.writer.send(events).result()
-        self._count(len(events))
-        return done
+        return self._count(events, self.writer.send(events).result())
 
-    def _count(self, events: int) -> None:
-        self.taken += events
+    def _count(self, events: Events, changed: int) -> int:
+        self.taken += len(events)
         self.last_event = max(self.last_event or 0.0, time.time())
+        return changed
 
     def reconcile(self, listing: Snapshot, origin: str = "") -> None:
         """Compare a source as a whole and correct differences; a project's first listing is not drift.

@@ -7,6 +7,7 @@ import logging
 import queue
 import socket
 import threading
+import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
@@ -100,19 +101,17 @@ def serve(options: Watching, say: Any) -> None:
             logger.handlers, logger.propagate = [handler], False
             logger.setLevel(level)
         hub = Hub(Store(options.store), Settings(options.target, options.first))
+        sources: list[Callable[[threading.Event], None]] = [partial(keep_comparing, hub, studio) for studio in studios]
+        sources += [partial(keep_following, hub, path, project) for path in options.follow]
         if alert_url:
             waiting = queue.SimpleQueue[Alert]()
             hub.notify = waiting.put
-            stack.enter_context(background(partial(keep_sending, hub, alert_url, alert_secret, waiting)))
-        for studio in studios:
-            stack.enter_context(background(partial(keep_comparing, hub, studio)))
-        for path in options.follow:
-            stack.enter_context(background(partial(keep_following, hub, path, project)))
+            sources.append(partial(keep_sending, hub, alert_url, alert_secret, waiting))
         if options.demo:
-            stack.enter_context(background(partial(replay, hub)))
+            sources.append(partial(replay, hub))
         guard = Guard(application(hub, potato), token, signed=potato is not None, proxied=options.behind_proxy)
         server = server_of(guard)
-        stack.enter_context(background(partial(_end_without_store, hub, server)))
+        stack.enter_context(background(*sources, partial(_end_without_store, hub, server)))
         say(f"http://{options.host if ':' not in options.host else f'[{options.host}]'}:{listening.getsockname()[1]}/")
         server.run(sockets=[listening])
         if hub.has_lost_store.is_set():
@@ -136,16 +135,19 @@ def _end_without_store(hub: Hub, server: uvicorn.Server, stop: threading.Event) 
 
 
 @contextmanager
-def background(run: Callable[[threading.Event], None]) -> Iterator[threading.Thread]:
-    """Run a source beside the server, in a thread that has to end soon after the event is set."""
+def background(*runs: Callable[[threading.Event], None]) -> Iterator[list[threading.Thread]]:
+    """Run sources beside the server, in threads that have to end soon after the event is set."""
     stop = threading.Event()
-    thread = threading.Thread(target=run, args=(stop,), name="background", daemon=True)
-    thread.start()
+    threads = [threading.Thread(target=run, args=(stop,), name="background", daemon=True) for run in runs]
+    for thread in threads:
+        thread.start()
     try:
-        yield thread
+        yield threads
     finally:
         stop.set()
-        thread.join(LAST_WORDS)
+        end = time.monotonic() + LAST_WORDS
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
 
 def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str | None:

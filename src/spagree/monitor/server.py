@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlencode
@@ -76,37 +76,23 @@ def application(hub: Hub, potato_secret: str | None = None) -> Starlette:
     )
 
 
-def _answer(status: int, message: str | None = None, **headers: str) -> Callable[..., Awaitable[Response]]:
-    """An error handler with a fixed message, or with that of the error."""
-
-    async def answer(_request: Request, error: Exception) -> Response:
-        return problem(status, str(error) if message is None else message, **headers)
-
-    return answer
+WORDS = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes a different method"}
 
 
-async def _http(_request: Request, error: HTTPException) -> Response:
-    """Starlette's own errors in our words; ours begin with "no"."""
-    words = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes a different method"}
-    is_ours = error.detail.startswith("no ")
-    detail = error.detail if is_ours else words.get(error.status_code, error.detail)
-    return problem(error.status_code, detail, **(error.headers or {}))
+async def _answer(_request: Request, error: Exception) -> Response:
+    """Every refusal says why; what is no refusal of ours is logged and told to nobody."""
+    if isinstance(error, Refusal):
+        return problem(error.status, str(error))
+    if isinstance(error, HTTPException):  # Starlette's own
+        return problem(error.status_code, WORDS.get(error.status_code, error.detail), **(error.headers or {}))
+    if isinstance(error, BusyError | StoreError):
+        return problem(503, str(error), **{"Retry-After": "5"})
+    if isinstance(error, SpagreeError):
+        return problem(422, str(error))
+    return problem(500, "internal error; it was logged, please report it")
 
 
-async def _refused(_request: Request, error: Refusal) -> Response:
-    return problem(error.status, str(error))
-
-
-HANDLERS: dict[Any, Any] = {
-    Exception: _answer(500, "internal error; it was logged, please report it"),
-    Refusal: _refused,
-    SpagreeError: _answer(422),
-    BusyError: _answer(
-        503, "too many events are waiting for the disk; send it again in a second", **{"Retry-After": "1"}
-    ),
-    StoreError: _answer(503, **{"Retry-After": "5"}),
-    HTTPException: _http,
-}
+HANDLERS: dict[Any, Any] = dict.fromkeys((Refusal, HTTPException, BusyError, SpagreeError, Exception), _answer)
 
 
 class Routes:
@@ -142,7 +128,7 @@ class Routes:
             try:
                 self._potato.verify(body, dict(request.headers), json_parse=False)
             except Exception:  # the library raises many kinds of errors
-                return problem(401, "the signature is missing, wrong or too old; check the secret of the webhook")
+                raise Refusal(401, "the signature is missing, wrong or too old; check the webhook's secret") from None
         return await self._accept(hooks.potato(body))
 
     def _question(self, request: Request) -> Question:
@@ -154,7 +140,7 @@ class Routes:
             if (project in (None, "") or key[0] == project) and (question in (None, "") or key[1] == question)
         ]
         if not matching:
-            raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
+            raise Refusal(404, "no annotations of this project and question; see /api/v1/projects")
         if len(matching) > 1:
             raise DataError(
                 f"{len(matching)} questions match; name one with project= and question=, see /api/v1/projects"
@@ -181,7 +167,7 @@ class Routes:
         """GET /api/v1/agreement: the JSON of `spagree score --json`, and the monitored figures."""
         live = await asyncio.to_thread(self.hub.fresh, self._question(request))
         if live.agreement is None:
-            raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
+            raise Refusal(404, "no annotations of this project and question; see /api/v1/projects")
         safe, (one, two, more) = live.safe, live.coverage
         watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
         watching = {

@@ -11,6 +11,7 @@ epoch, and every transaction ends by looking whether the epoch is still its own:
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import re
@@ -92,7 +93,7 @@ class UnstorableError(DataError):
 
 
 class BusyError(Exception):
-    """Too many events are waiting for the disk; send them again later."""
+    """Too many events are waiting."""
 
 
 class Store:
@@ -377,7 +378,9 @@ def _cause(error: Exception) -> str:
     return str(origin).strip().splitlines()[0]
 
 
-Request = tuple[Events, "Future[int]"]
+Done = Future[int] | asyncio.Future[int]
+Request = tuple[Events, Done]
+Answer = tuple[Done, int | Exception]
 
 
 class Writer:
@@ -394,16 +397,24 @@ class Writer:
 
     def send(self, events: Events) -> Future[int]:
         """Queue events for storing, from any thread."""
+        done: Future[int] = Future()
+        self._ask(events, done)
+        return done
+
+    async def take(self, events: Events) -> int:
+        """Store events; returns once they are durable."""
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._ask(events, done)
+        return await done
+
+    def _ask(self, events: Events, done: Done) -> None:
         if self._waiting > WAITING:
-            raise BusyError
+            raise BusyError("too many events are waiting for the disk; send it again in a few seconds")
         if isinstance(self.trouble, TakenOverError):
             raise self.trouble
-        done: Future[int] = Future()
-        done.set_running_or_notify_cancel()  # whoever hangs up does not stop it
         with self._counting:
             self._waiting += len(events)
         self._queue.put((events, done))
-        return done
 
     def close(self) -> None:
         """Write waiting events, then end."""
@@ -426,25 +437,27 @@ class Writer:
                 self._waiting -= size
 
     def _write(self, requests: Sequence[Request]) -> None:
+        questions: set[tuple[str, str]] = set()
+        answers: Sequence[int | Exception]
         try:
-            questions, sizes = self._kept([events for events, _ in requests])
+            questions, answers = self._kept([events for events, _ in requests])
+            self.trouble = None
         except UnstorableError as error:
-            if len(requests) == 1:
-                requests[0][1].set_exception(error)
+            answers = [error]
+            if len(requests) > 1:  # each request is judged by itself: the others are stored
+                for request in requests:
+                    self._write([request])
                 return
-            for request in requests:  # each request is judged by itself: the others are stored
-                self._write([request])
-            return
         except Exception as error:  # whatever the error, nobody may believe the events were stored
             failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
             failed.__cause__ = None if failed is error else error
-            self.trouble = failed
-            for _, done in requests:
-                done.set_exception(failed)
-            return
-        self.trouble = None
-        for (_, done), size in zip(requests, sizes, strict=True):
-            done.set_result(size)
+            self.trouble, answers = failed, [failed] * len(requests)
+        loops: dict[asyncio.AbstractEventLoop | None, list[Answer]] = {}
+        for (_, done), answer in zip(requests, answers, strict=True):
+            loops.setdefault(None if isinstance(done, Future) else done.get_loop(), []).append((done, answer))
+        for loop, settled in loops.items():  # each loop is woken once for all of its requests
+            with suppress(RuntimeError):  # the loop is closed: nobody is waiting
+                _settle(settled) if loop is None else loop.call_soon_threadsafe(_settle, settled)
         if questions:
             self._changed(questions)
 
@@ -466,3 +479,13 @@ class Writer:
             self._store.write(list(fresh.values()))
             self._ledger.put(fresh.values())
         return {key[:2] for key in fresh}, sizes
+
+
+def _settle(answers: Sequence[Answer]) -> None:
+    for done, answer in answers:
+        if done.done():  # the client has hung up
+            continue
+        if isinstance(answer, Exception):
+            done.set_exception(answer)
+        else:
+            done.set_result(answer)
