@@ -50,20 +50,6 @@ def rows_of(ledger: Ledger) -> list[Stored]:
     return sorted([row for row in found if row is not None], key=lambda row: row.seq)
 
 
-def test_an_annotation_is_added_changed_and_deleted() -> None:
-    ledger = ledger_of(given("1", "ann", "yes"), given("1", "bob", "no"))
-    assert labels(ledger) == {("1", "ann"): "yes", ("1", "bob"): "no"}
-    ledger_of(given("1", "ann", "no"), start=ledger)
-    assert labels(ledger)["1", "ann"] == "no"
-    ledger_of(given("1", "ann", "", deleted=True), start=ledger)
-    assert labels(ledger) == {("1", "bob"): "no"}
-
-
-def test_without_versions_what_arrives_later_holds_also_after_a_deletion() -> None:
-    ledger = ledger_of(given("1", "ann", "yes"), given("1", "ann", "", deleted=True), given("1", "ann", "no"))
-    assert labels(ledger) == {("1", "ann"): "no"}
-
-
 def test_the_same_again_is_no_change() -> None:
     ledger = ledger_of(given("1", "ann", "yes", version=1.0))
     assert ledger.changes([given("1", "ann", "yes", version=1.0)], 9.0) == {}
@@ -179,12 +165,6 @@ def test_what_is_gone_stays_gone_in_all_questions() -> None:
     assert ledger.questions() == []
     ledger_of(given("1", "ann", "no", id="7", version=99.0), start=ledger)
     assert ledger.questions() == []
-
-
-def test_an_item_that_is_gone_takes_its_annotations_and_later_ones_along() -> None:
-    ledger = ledger_of(given("1", "ann", "yes"), given("2", "ann", "yes"), Gone("p", "api", item="1"))
-    ledger_of(given("1", "bob", "no"), start=ledger)
-    assert labels(ledger) == {("2", "ann"): "yes"}
 
 
 def test_gone_before_it_came_and_within_one_batch() -> None:

@@ -217,24 +217,6 @@ def test_an_alert_waits_for_the_store(tmp_path: Path, monkeypatch: pytest.Monkey
     hub.close()
 
 
-def test_the_hub_tells_of_alerts_and_survives_a_failed_measurement(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[Alert] = []
-    hub = Hub(Store(str(tmp_path / "t.sqlite")), notify=told.append)
-    hub.take_now([given(str(i), "a", "x") for i in range(25)])
-    wait_for(lambda: [each.code for each in told] == ["no_overlap"])
-    from spagree.monitor import hub as module
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "look", lambda *_: 1 / 0)
-        hub.take_now([given("1", "b", "x")])
-        wait_for(lambda: not hub._dirty)
-    hub.take_now([given("2", "b", "x")])
-    wait_for(lambda: [each.state for each in told] == ["open", "ended"])
-    hub.close()
-
-
 def test_the_demo_marks_its_new_guidelines_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeds, "ITEMS", 20)
     monkeypatch.setattr(feeds, "A_SECOND", 1e6)

@@ -155,6 +155,8 @@ def test_a_question_that_cannot_be_measured_takes_no_other_along(
         assert [row["question"] for row in monitor.client.get("/api/v1/projects").json()["questions"]] == ["label"]
         assert monitor.client.get("/").status_code == 200
         assert 'spagree_source_failing{source="measuring default · bad"} 1.0' in monitor.client.get("/metrics").text
+        monkeypatch.undo()
+        assert monitor.agreement(question="bad")["data"]["annotations"] == 1
 
 
 def test_every_route_that_stores_says_why_it_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ from spagree.errors import DataError, SpagreeError, UsageError, count
 from spagree.monitor.hooks import (
     LABEL_STUDIO,
     POTATO,
+    QUESTION,
     completions,
     decoded,
     expected_items,
@@ -94,7 +95,7 @@ def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[
         rows += answered.height
         for item, who, label, at in _timed(answered):
             if item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits):
-                about = (belongs, question, source, item + APART + who)
+                about = (belongs, question or QUESTION, source, item + APART + who)
                 reports.append(Reported(*about, item, who, label, None, at))
     without = count(rows - len(reports), "row")
     fault = f"left out: {without} without item or annotator, with NUL or U+001D–1F, or a time not in 1970 to 2100"
@@ -340,7 +341,7 @@ def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Step:
 
 # The demo: agreement drifts in the middle, one annotator is careless, and a change of the guidelines helps ------------
 
-DEMO, QUESTION = "demo", "sentiment"
+DEMO, SENTIMENT = "demo", "sentiment"
 PEOPLE = ("ann", "bob", "cyd", "dan", "eva", "fay", "gus", "hal", "ida", "jon")
 CARELESS = "kim"
 LABELS = ("negative", "neutral", "positive")
@@ -367,7 +368,7 @@ def replayed(seed: int = 1) -> Iterator[tuple[float, Reported]]:
                 label = chance.choice(LABELS)
             elif chance.random() < (0.45 if is_drifting else 0.04 if done >= HELP else 0.08):
                 label = "neutral" if truth != "neutral" else "positive"
-            fields = (DEMO, QUESTION, DEMO, str(number), f"text {item + 1}", who, label, 1.0)
+            fields = (DEMO, SENTIMENT, DEMO, str(number), f"text {item + 1}", who, label, 1.0)
             yield done, Reported(*fields, start + number * APART_BY)
 
 

@@ -223,7 +223,8 @@ class Hub:
         name = f"measuring {' · '.join(question)}"
         try:
             live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
-        except Exception as error:  # the annotations are stored anyway
+        except Exception as error:  # the annotations are stored anyway; whoever asks next tries again
+            self._dirty.add(question)
             self.failed(name, f"the figures are not up to date ({error})")
             log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
             raise

@@ -2,8 +2,7 @@
 
 A row is acknowledged after its transaction is on disk (SQLite: WAL with synchronous=FULL; PostgreSQL: its
 default). The ledger numbers rows and alone decides whether an annotation is new: the number is the only key,
-so writing a row appends to a single tree. The schema has a number too: an older one is migrated when the
-store is opened, a newer one is refused.
+so writing a row appends to a single tree. The schema has a number too; a store of another one is refused.
 
 A lock keeps a second monitor out, but a lock can be lost with its connection. So whoever opens the store raises its
 epoch, and every transaction ends by looking whether the epoch is still its own: what was taken over writes nothing.
@@ -34,7 +33,6 @@ from spagree.monitor.ledger import Batch, Events, Key, Ledger, Reported, Stored
 from spagree.read.databases.addresses import is_server, not_understood, public, refuse_ambiguous, without_secrets
 
 SCHEMA = 2
-MIGRATIONS = {1: ["ALTER TABLE spagree_store ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0"]}  # version → to the next one
 LOCK = 0x5BA61EE  # of PostgreSQL, held while a monitor writes
 DURABLE = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 CUT = {"connect_timeout": 10, "tcp_user_timeout": 30_000, "keepalives_idle": 30}  # when a network counts as cut
@@ -145,19 +143,19 @@ class Store:
             )
 
     def _taken_over(self) -> int:
-        """Create the tables, or bring those of an older version up to date; the epoch that begins now."""
+        """Create the tables if there are none; the epoch that begins now."""
         with self.engine.begin() as connection:
             metadata.create_all(connection)
             version = connection.execute(sa.select(about.c.schema_version)).scalar()
             if version is None:
                 connection.execute(about.insert().values(schema_version=SCHEMA, epoch=0))
                 version = SCHEMA
-            if version > SCHEMA:
-                raise UsageError(f"{self.name}: written by a newer spagree (schema {version}); update spagree")
-            for step in range(version, SCHEMA):
-                for statement in MIGRATIONS[step]:
-                    connection.execute(sa.text(statement))
-            connection.execute(about.update().values(schema_version=SCHEMA, epoch=about.c.epoch + 1))
+            if version != SCHEMA:
+                raise UsageError(
+                    f"{self.name}: written by another spagree (schema {version}, not {SCHEMA}); use that one, or name "
+                    "another --store"
+                )
+            connection.execute(about.update().values(epoch=about.c.epoch + 1))
             self._stored = connection.execute(sa.select(sa.func.max(annotation_table.c.seq))).scalar() or 0
             return int(connection.execute(sa.select(about.c.epoch)).scalar_one())
 
