@@ -29,7 +29,7 @@ def test_pairs_begin_with_two_who_copy(run: Run, tmp_path: Path) -> None:
     pl.DataFrame(copied(1), schema=["item", "annotator", "label"], orient="row").write_csv(path)
     agreement = spagree.measure(path)
     step = next(step for step in agreement.next_steps if step.code == "copies")
-    assert run("pairs", path)[1].startswith(" and ".join(step.names) + " give the same label on ")
+    assert run("pairs", path)[1].startswith(step.sentence)
     page = agreement.report(tmp_path / "page.html").read_text("utf-8")
     assert " and ".join(step.names) + " give the same label on " in page and "Nobody stands out" not in page
 

@@ -24,8 +24,7 @@ from spagree.present.notebook import to_html
 from spagree.present.report.parts import table as page_table
 from spagree.present.sentences import for_paper, headline, in_words
 from spagree.present.tables import COLUMNS, cell
-from spagree.present.terminal import rendered, summary
-from spagree.present.terminal import table as terminal_table
+from spagree.present.terminal import listed, rendered, summary
 from spagree.present.verdicts import checked
 from spagree.present.words import (
     change,
@@ -261,8 +260,8 @@ def test_the_notebook_table_escapes_everything() -> None:
     hostile = Tally.from_items([{"<script>alert(1)</script>": 1, "&": 1}, {"a": 2}, {"a": 1}])
     page = to_html(Breakdowns(find(hostile)), NOWHERE)
     assert "<script" not in page and "SPA 0.5" in page and page.count("<tr>") == 1 + 6
-    labels = [("q", str(n), label) for n, label in enumerate(["<b>", "<B>", "x"])]
-    assert "&lt;b&gt;" in spagree.measure(labels)._repr_html_()
+    labels = [(n, who, each) for n in range(9) for who, each in (("a", "x" if n == 8 else "<b>"), ("b", "<B>"))]
+    assert "Explain &lt;B&gt; against &lt;b&gt;" in spagree.measure(labels)._repr_html_()
 
 
 def test_json_spells_out_what_would_steer_a_terminal() -> None:
@@ -295,7 +294,7 @@ def test_a_column_is_worded_alike_in_the_terminal_and_on_the_page() -> None:
     keys = ("agreement", "annotations", "change", "stands_out", "class", "interval", "item", "share")
     wanted = ["0.500*", "1,200", "−0.250", "yes", "''", "–", "7", "–"]
     assert [cell(row, COLUMNS[key]).shown for key in keys] == wanted
-    shown = rendered(terminal_table([row], keys))
+    shown = rendered(listed([row], [COLUMNS[key] for key in keys]))
     assert shown.splitlines()[1].split() == wanted
     page = page_table("t", "Rows", [row], [COLUMNS[key] for key in keys])
     assert [each.shown for each in page.rows[0]] == wanted

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 import planted
 import spagree
-from spagree.present.tables import columns
-from spagree.present.terminal import Listed, rendered, summary, table
+from spagree.present.tables import COLUMNS, columns
+from spagree.present.terminal import Listed, listed, rendered, summary
 from test_shared_data import FOLDER
 
 REAL = {"mbic_label": {}, "rte": {}, "convabuse": {}, "popquorn_offensiveness": {}, "hitspam_mturk": {}}
@@ -24,7 +24,7 @@ TITLES = ("agreement", "interval", "shared", "against others", "stands out", "SP
 
 @pytest.mark.parametrize("width", range(36, 140, 7))
 def test_every_column_is_whole_or_named_as_left_out(width: int) -> None:
-    lines = rendered(table([ROW], KEYS), width).splitlines()
+    lines = rendered(listed([ROW], [COLUMNS[key] for key in KEYS]), width).splitlines()
     assert all(cell_len(line) <= width for line in lines)
     cut = next((place for place, line in enumerate(lines) if line.startswith("Left out for lack of room")), len(lines))
     shown, named = " ".join(lines[:cut]), " ".join(lines[cut:])
@@ -35,8 +35,8 @@ def test_every_column_is_whole_or_named_as_left_out(width: int) -> None:
 
 
 def test_the_least_important_column_goes_first_and_what_stands_out_stays() -> None:
-    assert "its share" in rendered(table([ROW], KEYS), 95).splitlines()[-1]
-    shown = rendered(table([ROW], KEYS), 60)
+    assert "its share" in rendered(listed([ROW], [COLUMNS[key] for key in KEYS]), 95).splitlines()[-1]
+    shown = rendered(listed([ROW], [COLUMNS[key] for key in KEYS]), 60)
     assert "stands" in shown.splitlines()[0] and "change" in shown.split("Left out")[1]
 
 

@@ -21,10 +21,12 @@ from spagree.cli.flags import (
     span_options,
 )
 from spagree.errors import DataError, UsageError, count, there
+from spagree.estimate import NOMINAL
 from spagree.options import Estimating
+from spagree.present.next_steps import people_named, shown_by
 from spagree.present.sentences import found_annotators, found_classes, found_items, found_pairs
-from spagree.present.tables import COLUMNS, MARKED, plain_rows
-from spagree.present.terminal import table
+from spagree.present.tables import COLUMNS, MARKED, TEAMS, plain_rows, team_rows
+from spagree.present.terminal import listed
 from spagree.write import refuse_existing, save_frame
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,7 +63,7 @@ def _draw(rows: list[dict[str, Any]], columns: Sequence[str], finding: str = "")
         if (COLUMNS[key].is_number or COLUMNS[key].kind == "truth") and key in rows[0] and len(rows) > 1
     ]
     same = {key for key in figures if len({row[key] for row in rows}) == 1}
-    draw(table(rows, [key for key in columns if key not in same]), least=WIDE)
+    draw(listed(rows, [COLUMNS[key] for key in columns if key not in same]), least=WIDE)
     if any(row.get("few") and row.get(name) is not None for row in rows for name in MARKED):
         say(FOOTNOTE)
 
@@ -91,6 +93,7 @@ def _of_spans(name: str, options: dict[str, Any], worst: int, as_json: bool, **r
 @click.command(cls=Command)
 @reading_options()
 @span_options
+@options_of(Estimating, only=("weights", "metric", "order"))
 @_worst("items")
 @rows_as_json
 @option("-o", "--output", metavar="FILE", help="Write every item's agreement to a .csv or .parquet file instead.")
@@ -103,6 +106,8 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
     if output is not None:
         if consensus and not output.endswith((".csv", ".parquet")):
             raise UsageError(f"--output {output}: end the name with .csv or .parquet")
+        if options["metric"] != NOMINAL and not consensus:
+            raise UsageError(f"--metric {options['metric']}: FILE holds the share of equal labels; leave it out")
         refuse_existing(output, force=force)
         more = ""
         with working("counting annotations"):
@@ -173,13 +178,17 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     if _of_spans("annotators", options, worst, as_json):
         return
     with working("counting annotations"):
-        everybody = measured(options, in_full=True).annotators().rows(named=True)
-    rows = everybody[:worst]
+        agreement = measured(options, in_full=True)
+        rows = agreement.annotators().rows(named=True)
     if as_json:
-        _print_rows(annotators=rows)
+        _print_rows(annotators=rows[:worst])
         return
+    steps = there(agreement.summed_up().steps) or ()
+    named = people_named(steps)
+    first = sorted(rows, key=lambda row: (row["annotator"] not in named, not row["stands_out"]))
     columns = ("agreement", "interval", "shared", "against_others", "stands_out", "spa_without", "change", "annotator")
-    _draw(rows, (*columns, "commonest", "commonest_share"), found_annotators(everybody))
+    found = found_annotators(rows, shown_by("annotators", steps, agreement.source))
+    _draw(first[:worst], (*columns, "commonest", "commonest_share"), found)
 
 
 @click.command(cls=Command)
@@ -199,6 +208,12 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     if as_json:
         _print_rows(pairs=rows)
         return
-    columns = ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other")
-    nothing = "No two annotators share an item." if least == 1 else f"No two annotators share {least} items."
-    _draw(rows, columns, found_pairs(rows, there(agreement.summed_up().steps) or ()) if rows else nothing)
+    if not rows:
+        tell("No two annotators share an item." if least == 1 else f"No two annotators share {least} items.")
+        return
+    steps, overlap = there(agreement.summed_up().steps) or (), agreement.overlap()
+    tell(found_pairs(rows, shown_by("pairs", steps, agreement.source)))
+    if len(overlap.teams) > 1:
+        _draw(team_rows(overlap)[:worst], TEAMS)
+        say("")
+    _draw(rows, ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other"))

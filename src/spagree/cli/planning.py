@@ -29,11 +29,12 @@ from spagree.cli.flags import (
     statistic,
     words,
 )
-from spagree.errors import DataError, SpagreeError, UsageError, count
+from spagree.errors import DataError, SpagreeError, UsageError, count, there
 from spagree.estimate.plan import pace, plan_expected
 from spagree.options import Estimating
 from spagree.present.charts.studies import plan_chart
 from spagree.present.document import design_rows, development_rows, plan_rows
+from spagree.present.next_steps import shown_by
 from spagree.present.sentences import explain, found_development, people_line, plan_lines
 from spagree.present.terminal import development_table, plan_table
 from spagree.read import read
@@ -105,14 +106,18 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
 @rows_as_json
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
     """Print how agreement changed over time: overall, and on the items finished in the latest eighth."""
-    of_spans = measured_spans(options)
+    of_spans, told = measured_spans(options), ""
     with working("counting annotations"):
-        found = of_spans or measured(options, in_full=True)
-        rows = development_rows(found.development(steps))
+        if of_spans is not None:
+            rows = development_rows(of_spans.development(steps))
+        else:
+            found = measured(options, in_full=True)
+            rows = development_rows(found.development(steps))
+            told = shown_by("development", there(found.summed_up().steps) or (), found.source)
     if as_json:
         print_json({"development": rows})
         return
-    tell(found_development(rows))
+    tell(found_development(rows, told))
     draw(development_table(rows, "spans" if of_spans else "SPA"), least=WIDE)
     if without := rows[-1]["without_time"]:
         note(f"left out: {count(without, 'annotation')} without a time")

@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 SECOND_ANNOTATION, ITEM_COLUMN, SHARED_ITEMS = "second_annotation", "item_column", "shared_items"
 SCALE, ONE_LABEL, COPIES, BY_NUMBER = "scale", "one_label", "copies", "by_number"
 PEOPLE, CLASSES, GROUP, PERIOD, THESE_ITEMS = "annotators", "classes", "group", "period", "items"
-MORE_PEOPLE, MORE_ITEMS = "more_annotators", "more_items"
+PRECISION = MORE_PEOPLE, MORE_ITEMS = "more_annotators", "more_items"
 
 PRECISE = 0.05  # half an interval that nobody would want narrower
 NOTABLE = 0.02  # of all disagreement, beyond what would be expected
 WORTH_AN_AFTERNOON = 0.1  # of all disagreement, by two classes
 WORTH_READING = 0.05  # of all disagreement, by ten items
 MATERIAL = 0.05  # of all disagreement by people with one label, or of the items by two who copy
-LARGE = 0.25  # of all disagreement: worth a look even where it is no more than expected
+LARGE = 0.25  # of all disagreement: worth a look even where it is no more than expected,
+ABOVE_EQUAL = 1.5  # if it is so many times an equal part: of three pairs of classes, one always has a third
 ALWAYS, ALIKE = 0.98, 0.98  # of a person's labels, and of the items two people share
 FEWEST, FEWEST_SHARED = 5, 20  # items of somebody who gives one label, and items two people share
 FEWEST_LABELS, FEWEST_CLASSES = 3, 3
@@ -131,7 +132,8 @@ def steps(findings: Findings, grounds: Grounds, target: float | None = None) -> 
     clear = [step for step in found if step.beyond >= NOTABLE]
     if {step.code for step in (*first, *clear)} & {ONE_LABEL, COPIES, PEOPLE}:  # more people would be like these
         more = [step for step in more if step.code != MORE_PEOPLE]
-    rest = [step for step in found if step.beyond < NOTABLE and step.code == CLASSES and step.figures["share"] >= LARGE]
+    large = max(LARGE, ABOVE_EQUAL / max(1, len(grounds.confusions)))
+    rest = [step for step in found if step.beyond < NOTABLE and step.code == CLASSES and step.figures["share"] >= large]
     told = (*first, *clear, *more, *rest)
     items = [each for each in _items(findings, grounds) if not told or each.beyond >= WORTH_READING]
     return (*told, *items)
@@ -318,8 +320,8 @@ def _period(grounds: Grounds) -> Iterator[Step]:
     votes, times, codes = grounds.of_items, grounds.times, grounds.codes
     if votes is None or times is None or codes is None:
         return
-    last = np.full(len(votes.n), -np.inf)
-    np.maximum.at(last, codes.item, times)
+    last, timed = np.full(len(votes.n), -np.inf), np.isfinite(times)
+    np.maximum.at(last, codes.item[timed], times[timed])
     chosen = np.flatnonzero((votes.n > 1) & np.isfinite(last))
     if len(chosen) < FEWEST_IN_PERIODS or len(set(last[chosen].tolist())) < PERIODS:
         return

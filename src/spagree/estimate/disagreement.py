@@ -51,7 +51,8 @@ class Levels:
 class Confusion:
     """Two classes: their share of all disagreement, the one expected by chance, and items with both.
 
-    ``more`` says whether the share clearly exceeds the expected one, corrected for the number of pairs.
+    ``more`` says whether the share clearly exceeds the expected one, corrected for the number of pairs; never where
+    labels may agree in part: close ones are then always confused more often than by chance.
     """
 
     one: str
@@ -134,6 +135,7 @@ class Disagreement:
         disputed = float(votes.items[self.contributions(votes) > ROUNDING].sum())
         beyond = NormalDist().inv_cdf(1 - ALARM / max(int((share > 0).sum()), 1))
         more = share > expected + beyond * np.sqrt(expected * (1 - expected) / max(disputed, 1.0))
+        more &= votes.similarity is None
         share, expected = share.round(12), expected.round(12)
         chosen = np.lexsort((keys, -share))[: int((share > 0).sum())][:most]  # labels are sorted, and so are their keys
         columns = (one, other, share, expected, both.astype(np.int64), more)

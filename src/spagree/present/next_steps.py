@@ -21,7 +21,7 @@ FEW_NAMES, SHORT_NAMES = 4, 24  # names, and their characters together, that are
 DAY = 10  # characters of a date
 ESTIMATING = {
     "score": tuple(declared(Estimating)),
-    "items": (),
+    "items": ("weights", "metric", "order"),
     "classes": ("metric", "order", "level"),
     "pairs": ("metric", "order", "level"),
 }
@@ -30,12 +30,16 @@ NEEDED = ("weights", "metric", "order", "level")  # of all other commands
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Something to do, why, and how; ``link`` is the place on the page that shows it, ``names`` whom it concerns."""
+    """Something to do, why, and how; ``names`` is whom it concerns.
+
+    ``command`` goes on from there, and ``shown_by`` is its name; ``link`` is the place on the page that shows it.
+    """
 
     code: str
     sentence: str
     finding: str
     details: str
+    shown_by: str
     command: str
     link: str = ""
     names: tuple[str, ...] = ()
@@ -119,6 +123,23 @@ def next_steps(steps: Sequence[Step], source: Source, most: int = MOST) -> tuple
     return tuple(WORDS[step.code](step, source) for step in steps[:most])
 
 
+def shown_by(name: str, steps: Sequence[Step], source: Source) -> str:
+    """What a command says first: the steps that lead to it, with all evidence."""
+    told = [each for each in next_steps(steps, source, len(steps)) if each.shown_by == name]
+    return " ".join(f"{each.sentence} {each.evidence}" for each in told if each.code not in actions.PRECISION)
+
+
+def people_named(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Everybody whom a step names, in its order."""
+    codes = (actions.ONE_LABEL, actions.COPIES, actions.PEOPLE)
+    return tuple(dict.fromkeys(name for step in steps if step.code in codes for name in step.names))
+
+
+def days(step: Step) -> str:
+    """The first and the last day of a period."""
+    return " to ".join(dict.fromkeys(moment(step.figures[end])[:DAY] for end in ("since", "until")))
+
+
 def _names(step: Step) -> str:
     is_short = len(step.names) <= FEW_NAMES and sum(map(len, step.names)) <= SHORT_NAMES
     most = FEW_NAMES if is_short else NAMED
@@ -129,30 +150,38 @@ def _names(step: Step) -> str:
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
+def _told(
+    step: Step, source: Source, sentence: str, finding: str, details: str = "", *, by: str, link: str = "",
+    names: tuple[str, ...] = (), call: str = "", **options: object,
+) -> NextStep:  # fmt: skip
+    """A step with the command that shows it; ``call`` is the same in Python."""
+    command = source.command(by, call or f"agreement.{by}()", **options)
+    return NextStep(step.code, sentence, finding, details, by, command, link, names)
+
+
 def _second(step: Step, source: Source) -> NextStep:
-    finding = f"None of {count(int(step.figures['items']), 'item')} has two annotations, so there is no number."
-    command = source.command("items", "agreement.items()")
-    return NextStep(step.code, "Have some items labelled by a second annotator.", finding, "", command)
+    finding = f"Of {count(int(step.figures['items']), 'item')}, none has two annotations, so there is no number."
+    return _told(step, source, "Have some items labelled by a second annotator.", finding, by="items")
 
 
 def _column(step: Step, source: Source) -> NextStep:
     finding = f"Each of {count(int(step.figures['annotations']), 'annotation')} has an item of its own."
-    return NextStep(step.code, "Check the item column.", finding, "", source.command("items", "agreement.items()"))
+    return _told(step, source, "Check the item column.", finding, by="items")
 
 
 def _teams(step: Step, source: Source) -> NextStep:
     people = count(int(step.figures["annotators"]), "annotator")
     details = f"{people} form {int(step.figures['teams']):,} teams that never labelled the same item."
     words, finding = "Give the teams some shared items.", "Nothing shows whether they agree."
-    return NextStep(step.code, words, finding, details, source.command("pairs", "agreement.pairs()"), "people")
+    return _told(step, source, words, finding, details, by="pairs", link="people")
 
 
 def _scale(step: Step, source: Source) -> NextStep:
     low, near, far = map(quoted, step.names)
     finding = f"{percent(step.figures['share'])} of disagreements are one step apart."
     details = f"{low} against {far} now counts like {low} against {near}."
-    command = source.command("score", 'spagree.measure(source, metric="ordinal")', metric="ordinal")
-    return NextStep(step.code, "Score the labels as a scale.", finding, details, command, "method")
+    words, call = "Score the labels as a scale.", 'spagree.measure(source, metric="ordinal")'
+    return _told(step, source, words, finding, details, by="score", link="method", call=call, metric="ordinal")
 
 
 def _without(step: Step) -> str:
@@ -163,17 +192,19 @@ def _without(step: Step) -> str:
 def _one_label(step: Step, source: Source) -> NextStep:
     who = "people give" if len(step.names) > 1 else "person gives"
     made = f"{len(step.names):,} {who} (almost) one label to everything and made {percent(step.figures['made'])}"
-    finding, details = f"In {percent(step.figures['share'])} of disagreements.", f"{made} of the annotations."
-    words, command = f"Check the work of {_names(step)}.", source.command("annotators", "agreement.annotators()")
-    return NextStep(step.code, words, finding, details + _without(step), command, "people", step.names)
+    words, finding = f"Check the work of {_names(step)}.", f"In {percent(step.figures['share'])} of disagreements."
+    details = f"{made} of the annotations.{_without(step)}"
+    return _told(step, source, words, finding, details, by="annotators", link="people", names=step.names)
 
 
 def _copies(step: Step, source: Source) -> NextStep:
     same, size, around = (step.figures[name] for name in ("agreement", "items", "around"))
-    finding = f"The same label on {percent(same)} of {int(size):,} items."
+    words, finding = (
+        f"Ask whether {_names(step)} worked together.",
+        f"The same label on {percent(same)} of {int(size):,}",
+    )
     details = f"On these, any two annotators agree {percent(around)} of the time."
-    words, command = f"Ask whether {_names(step)} worked together.", source.command("pairs", "agreement.pairs()")
-    return NextStep(step.code, words, finding, details, command, "people", step.names)
+    return _told(step, source, words, f"{finding} items.", details, by="pairs", link="people", names=step.names)
 
 
 def _by_number(step: Step, source: Source) -> NextStep:
@@ -186,69 +217,61 @@ def _by_number(step: Step, source: Source) -> NextStep:
     details = f"No single number fits ({p_value(figures['p'])})."
     if source.is_timed and "first" not in source.options:
         fewest = max(2, round(figures["fewest"]))
-        command = source.command("score", f"spagree.measure(source, first={fewest})", first=fewest)
-        words = f"Score the first {fewest} annotations of each item."
-        return NextStep(step.code, words, f"Agreement is {finding}", details, command, "method")
-    command = source.command("score", "print(agreement)", verbose=True)
-    return NextStep(step.code, "Report it by number of annotations.", finding, details, command, "method")
+        words, call = f"Score the first {fewest} annotations of each item.", f"spagree.measure(source, first={fewest})"
+        finding = f"Agreement is {finding}"
+        return _told(step, source, words, finding, details, by="score", link="method", call=call, first=fewest)
+    words, call = "Report it by number of annotations.", "print(agreement)"
+    return _told(step, source, words, finding, details, by="score", link="method", call=call, verbose=True)
 
 
 def _people(step: Step, source: Source) -> NextStep:
     finding = f"{percent(step.figures['share'])} of disagreements, {percent(step.figures['of_pairs'])} of pairs."
     details = f"{_without(step)} They may be right: leaving out dissenters always raises the number.".lstrip()
-    people = "annotators" if len(step.names) > 1 else "annotator"
-    words, command = f"See {people} {_names(step)}.", source.command("annotators", "agreement.annotators()")
-    return NextStep(step.code, words, finding, details, command, "people", step.names)
+    words = f"See annotator{'s' if len(step.names) > 1 else ''} {_names(step)}."
+    return _told(step, source, words, finding, details, by="annotators", link="people", names=step.names)
 
 
 def _classes(step: Step, source: Source) -> NextStep:
     one, other = map(quoted, step.names)
     share, items = percent(step.figures["share"]), count(int(step.figures["items"]), "item")
-    words, finding = f"Explain {one} against {other}.", f"{share} of disagreements, on {items}."
-    return NextStep(
-        step.code, words, finding, "", source.command("classes", "agreement.confusion()"), "items", step.names
-    )
+    words, finding, call = f"Explain {one} against {other}.", f"{share} of disagreements, on {items}.", "confusion()"
+    return _told(step, source, words, finding, by="classes", link="items", names=step.names, call=f"agreement.{call}")
 
 
 def _group(step: Step, source: Source) -> NextStep:
     name, column = (printable(each, NAME) or "''" for each in step.names)
     finding = f"{percent(step.figures['share'])} of disagreements on {percent(step.figures['of_items'])} of the items."
-    details, command = f"Agreement is {figure(step.figures['spa'])} there.", source.command("score", "agreement.groups")
-    return NextStep(step.code, f"Look at {column} {name}.", finding, details, command, "people")
+    words, details = f"Look at {column} {name}.", f"Agreement is {figure(step.figures['spa'])} there."
+    return _told(step, source, words, finding, details, by="score", link="people", call="agreement.groups")
 
 
 def _period(step: Step, source: Source) -> NextStep:
-    ends = [moment(step.figures[end])[:DAY] for end in ("since", "until")]
-    when = " to ".join(dict.fromkeys(ends))
     finding = f"{percent(step.figures['share'])} of disagreements on {percent(step.figures['of_items'])} of the items."
-    command = source.command("development", "agreement.development()")
-    return NextStep(step.code, f"Read the items finished {when}.", finding, "", command, "people", tuple(ends))
+    words, ends = f"Read the items finished {days(step)}.", days(step).split(" to ")
+    return _told(step, source, words, finding, by="development", link="people", names=(ends[0], ends[-1]))
 
 
 def _items(step: Step, source: Source) -> NextStep:
     size = int(step.figures["items"])
-    share, of_items = percent(step.figures["share"]), percent(step.figures["of_items"])
     words = f"Read the {size} most disputed items." if size > 1 else "Read the disputed item."
-    finding, details = f"{share} of disagreements, {of_items} of items.", "They show what the guideline leaves open."
-    return NextStep(step.code, words, finding, details, source.command("items", "agreement.disputed()"), "items")
+    finding = f"{percent(step.figures['share'])} of disagreements, {percent(step.figures['of_items'])} of items."
+    details = "They show what the guideline leaves open."
+    return _told(step, source, words, finding, details, by="items", link="items", call="agreement.disputed()")
 
 
 def _more_people(step: Step, source: Source) -> NextStep:
     wide, narrow = (plus_minus(step.figures[name]) for name in ("half_width", "half_width_items"))
     people = count(int(step.figures["annotators"]), "annotator")
-    details = f"{wide} for others like them, {narrow} for these {people}."
     words, finding = "Ask more annotators.", "More items would hardly narrow the interval."
-    return NextStep(
-        step.code, words, finding, details, source.command("annotators", "agreement.annotators()"), "method"
-    )
+    details = f"{wide} for others like them, {narrow} for these {people}."
+    return _told(step, source, words, finding, details, by="annotators", link="method")
 
 
 def _more_items(step: Step, source: Source) -> NextStep:
     size, half = count(int(step.figures["items"]), "item"), plus_minus(step.figures["half_width"])
-    plan, items = source.command("plan", "agreement.plan()"), source.command("items", "agreement.items()")
     words, finding = "Annotate more items.", "About four times as many halve the interval."
-    command = plan if step.figures["stderr"] else items
-    return NextStep(step.code, words, finding, f"It is {half} from {size}.", command, "method")
+    by = "plan" if step.figures["stderr"] else "items"
+    return _told(step, source, words, finding, f"It is {half} from {size}.", by=by, link="method")
 
 
 WORDS: Mapping[str, Callable[[Step, Source], NextStep]] = {

@@ -10,7 +10,6 @@ from spagree import __version__
 from spagree.counts.policies import AFTER_FIRST
 from spagree.errors import Absent, count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
-from spagree.estimate.actions import COPIES, Step
 from spagree.estimate.annotators import OTHERS_ALIKE
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
@@ -27,6 +26,7 @@ from spagree.present.words import (
     quoted,
     span,
 )
+from spagree.read.annotations import Understood
 
 if TYPE_CHECKING:
     from spagree.assignment.design import Assignment
@@ -204,6 +204,21 @@ def _people(breakdowns: Breakdowns) -> int | None:
     if not isinstance(overlap, Absent):
         return overlap.annotators - len(overlap.alone)
     return data.annotators if data.pairable_annotations == data.annotations else None
+
+
+def columns_in_words(understood: Understood) -> str:
+    """Which column was read as what, and which of them were guessed."""
+    columns = ", ".join(
+        role if role == name else f"{role} = {printable(name, 80)}" for role, name in understood.columns.items()
+    )
+    guessed = [role for role in understood.columns if role in understood.guessed]
+    if not guessed:
+        return columns
+    return (
+        f"{columns} ({', '.join(guessed)} guessed)"
+        if len(guessed) < len(understood.columns)
+        else f"{columns} (guessed)"
+    )
 
 
 # What changed -------------------------------------------------------------------------------------
@@ -462,53 +477,42 @@ def found_items(rows: Rows) -> str:
 
 
 def found_classes(rows: Rows) -> str:
-    """What a list of pairs of classes says."""
+    """What a list of pairs of classes says: the largest share, and which pairs clearly exceed chance."""
     if not rows:
         return "Nobody disagrees about any class."
     one, other, items = quoted(rows[0]["class"]), quoted(rows[0]["other"]), count(rows[0]["items"], "item")
-    return f"{one} against {other}: {percent(rows[0]['share'])} of all disagreements, on {items}."
+    more = [f"{quoted(row['class'])} against {quoted(row['other'])}" for row in rows if row["more"]]
+    listed = ", ".join(more[:MOST_DOUBTFUL]) + (", …" if len(more) > MOST_DOUBTFUL else "")
+    beyond = f" Clearly more often than by chance: {listed}." if more else ""
+    return f"{one} against {other}: {percent(rows[0]['share'])} of all disagreements, on {items}.{beyond}"
 
 
-def found_annotators(rows: Rows) -> str:
-    """Who stands out in a list of annotators, or gives one label to everything."""
-    said = []
-    for column, one, many in (
-        ("stands_out", "stands out: the others agree less with them than with each other", "stand out"),
-        ("one_label", "gives the same label to every item", "give the same label to every item"),
-    ):
-        names = [printable(row["annotator"], 24) for row in rows if row[column]]
-        listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
-        said += [f"{listed} {one if len(names) == 1 else many}."] if names else []
-    return " ".join([*said, doubtful(rows)]).strip() or "Nobody stands out."
+def found_annotators(rows: Rows, told: str = "") -> str:
+    """Whom the steps name, as ``told`` says, or who stands out in a list of annotators at all."""
+    names = [printable(row["annotator"], 24) for row in rows if row["stands_out"]]
+    listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
+    verb = "stands" if len(names) == 1 else "stand"
+    apart = f"{listed} {verb} out: the others agree less with them than with each other." if names else ""
+    return " ".join(filter(None, [told or apart, doubtful(rows)])) or "Nobody stands out."
 
 
-def found_pairs(rows: Rows, steps: Sequence[Step] = ()) -> str:
-    """Which pairs of annotators may have worked together, and which agrees least."""
-    said = []
-    for step in steps:
-        if step.code == COPIES:
-            one, other = (printable(name, 24) for name in step.names)
-            same, items, around = (step.figures[name] for name in ("agreement", "items", "around"))
-            shared = count(int(items), "shared item")
-            said.append(
-                f"{one} and {other} give the same label on {percent(same)} of {shared}, where any two annotators agree "
-                f"{percent(around)} of the time."
-            )
+def found_pairs(rows: Rows, told: str = "") -> str:
+    """What the steps say about pairs, as ``told`` says, and which pair agrees least."""
     row = rows[0]
     one, other = printable(row["annotator"], 24), printable(row["other"], 24)
     least = f"{one} and {other} agree least: {figure(row['agreement'])} on {count(row['shared'], 'shared item')}."
-    return " ".join([*said, least])
+    return f"{told} {least}".strip()
 
 
-def found_development(rows: Rows) -> str:
-    """How agreement changed from the first step with a number to the last."""
+def found_development(rows: Rows, told: str = "") -> str:
+    """Which part of the time the steps name, as ``told`` says, and how agreement changed from first to last."""
     known = [row for row in rows if row["spa"] is not None]
     if not known:
         return "No item has two annotations yet."
     first, last = known[0], known[-1]
     now = "" if last["recent"] is None else f"; {figure(last['recent'])} on the items finished last"
     ends = f"{figure(first['spa'])} after {first['annotations']:,} annotations"
-    return f"Agreement was {ends} and is {figure(last['spa'])} after {last['annotations']:,}{now}."
+    return f"{told} Agreement was {ends} and is {figure(last['spa'])} after {last['annotations']:,}{now}.".strip()
 
 
 # Plans --------------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def spans_steps(findings: MarkFindings, source: Source | None = None) -> tuple[N
             words, command, link = STEPS[name]
             met = f"{percent(shares[name])} of marks meet {FIGURES[name]} at another annotator."
             typed = source.command(command, f"marks.{command}()")
-            steps.append(NextStep(name, words, "", met, typed, link))
+            steps.append(NextStep(name, words, "", met, command, typed, link))
     more = precision(findings.exact, findings.data.annotators, findings.data.pairable_items)
     unplanned = [replace(step, figures={**step.figures, "stderr": 0.0}) for step in more]  # there is no plan for spans
     last = [

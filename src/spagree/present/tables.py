@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from spagree.errors import FileError
 from spagree.estimate import Estimate, Findings
+from spagree.estimate.pairs import Overlap, Team
 from spagree.present.words import (
     LONGEST_NAME,
     change,
@@ -130,6 +131,8 @@ COLUMNS = {
         Column("text", "text", "words", width=60),
         *(Column(key, key, "name", width=30) for key in ("class", "annotator", "other", "label", "tied", "option")),
         Column("commonest", "commonest label", "name", width=30),
+        *(Column(key, title, "words") for key, title in (("kind", "group"), ("names", "who"))),
+        Column("size", "annotators", "count"),
         *(Column(key, key, "count") for key in ("annotations", "items", "shared", "pairs", "marks")),
         *(Column(key, key) for key in ("agreement", "entropy", "confirmed", "found")),
         Column("confirmed interval", "interval", "interval", ("confirmed_low", "confirmed_high")),
@@ -149,6 +152,25 @@ COLUMNS = {
         Column("commonest_share", "its share", "percent"),
     )
 }
+
+
+TEAMS = ("kind", "size", "items", "shared", "names")
+MOST_TEAMS, MOST_NAMED = 20, 4
+
+
+def team_rows(overlap: Overlap) -> list[dict[str, Any]]:
+    """Teams that share no item, those that share few with the others, and whoever shares none with anybody."""
+    told: list[tuple[str, Team, int | None]] = [("team", team, None) for team in overlap.teams[:MOST_TEAMS]]
+    told += [("thinly connected", bridge.team, bridge.items) for bridge in overlap.thin_bridges[:MOST_TEAMS]]
+    told += [("share no item with anybody", Team(overlap.alone, 0), None)] if overlap.alone else []
+    rows = []
+    for kind, team, shared in told:
+        names, rest = team.annotators, len(team.annotators) - MOST_NAMED
+        listed = ", ".join(printable(name, 16) for name in names[:MOST_NAMED])
+        more = f" and {rest:,} more" if rest > 0 else ""
+        row = {"kind": kind, "size": len(names), "items": team.items or None, "shared": shared}
+        rows.append({**row, "names": listed + more})
+    return rows
 
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from spagree.estimate.uncertainty import POPULATIONS
 from spagree.estimate.weights import DEFAULT
 from spagree.present import sentences
 from spagree.present.next_steps import NextStep, Source, next_steps
-from spagree.present.tables import COLUMNS, Column, cell, columns
+from spagree.present.tables import Column, cell, columns
 from spagree.present.verdicts import Verdict, checked, notes, paper_sentence, verdict
 from spagree.present.words import (
     FIGURES,
@@ -140,11 +140,7 @@ def understood_lines(understood: Understood | None, *, verbose: bool = False) ->
     """What was read as what, and the rules that applied."""
     if understood is None:
         return
-    named = understood.columns.items()
-    columns = ", ".join(role if role == name else f"{role} = {printable(name, 80)}" for role, name in named)
-    guessed = [role for role in understood.columns if role in understood.guessed]
-    if guessed:
-        columns += f" ({', '.join(guessed)} guessed)" if len(guessed) < len(understood.columns) else " (guessed)"
+    columns = sentences.columns_in_words(understood)
     yield f"{printable(understood.source, 80)} as {understood.kind}{f': {columns}' if columns else ''}"
     if understood.examples and verbose:
         yield f"first row: {' · '.join(printable(cell, 40) for cell in understood.examples[0])}"
@@ -431,9 +427,8 @@ def _width(filled: Sequence[Filled], folded: int | None = None) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Listed:
-    """These columns of the breakdowns for a terminal; figures on few items are dim and marked with *."""
-    columns = [COLUMNS[key] for key in keys]
+def listed(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> Listed:
+    """These columns of some rows for a terminal; rows on few items are dim, their figures marked with *."""
     shown = [[cell(row, column).shown for column in columns] for row in rows]
     return Listed(columns, shown, ["dim" if row.get("few") else "" for row in rows])
 

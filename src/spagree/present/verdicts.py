@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from spagree.errors import Absent, count, known, there
 from spagree.estimate import NOMINAL, Findings, checks
-from spagree.estimate.actions import PEOPLE, SCALE, annotators_decide
+from spagree.estimate.actions import CLASSES, GROUP, NOTABLE, PEOPLE, PERIOD, SCALE, Step, annotators_decide
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import Check
 from spagree.estimate.pairs import Overlap
 from spagree.estimate.uncertainty import ANNOTATORS
 from spagree.messages import Warning
+from spagree.present.next_steps import days
 from spagree.present.sentences import for_paper, is_below_chance, way_in_words
 from spagree.present.words import (
     STATES,
@@ -98,8 +99,23 @@ def verdict(breakdowns: Breakdowns, target: float | None = None, found: Sequence
     findings = breakdowns.findings
     if findings.spa.value is None:
         return Verdict("problem", f"No number: {findings.spa.undefined}.")
-    said = summed_up(checked(breakdowns) if found is None else found, f": {way_in_words(findings)}")
+    praise = f": {way_in_words(findings)}{_though(there(breakdowns.steps) or ())}"
+    said = summed_up(checked(breakdowns) if found is None else found, praise)
     return replace(said, sentence=said.sentence + _against(findings, target))
+
+
+def _though(steps: Sequence[Step]) -> str:
+    """What a number that is fine still hides: the first clear finding about classes, a group or a period."""
+    for step in steps:
+        if step.beyond >= NOTABLE and step.code == CLASSES:
+            one, other = map(quoted, step.names)
+            return f", though {one} and {other} are often confused"
+        if step.beyond >= NOTABLE and step.code == GROUP:
+            name, column = map(quoted, step.names)
+            return f", though people agree less on {column} {name}"
+        if step.beyond >= NOTABLE and step.code == PERIOD:
+            return f", though people agree less on items finished {days(step)}"
+    return ""
 
 
 def summed_up(found: Sequence[Checked], praise: str = "") -> Verdict:

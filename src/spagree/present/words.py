@@ -37,7 +37,8 @@ STATES = {
 
 MOST_DIGITS = 6
 NOISE = 1e-12  # a 0 up to rounding error
-SHORT = 40
+SHORT, LONGEST_NAME = 40, 60  # characters
+SHORTEST, LONG = 6, 16  # characters of a name by which it is told from others, and of one that is shortened so
 MIDNIGHT = " 00:00"
 STEERING = re.compile(
     r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -258,6 +259,24 @@ def short_names(
     return shortened
 
 
+def shortest_unique(names: Iterable[str]) -> dict[str, str]:
+    """Long names by the beginnings or ends in which all differ, whichever are shorter.
+
+    >>> shortest_unique(["06e9e57e549d4d48d8", "06ffe57e549d4d48d8"]), shortest_unique(["train-1", "train-20"])
+    ({'06e9e57e549d4d48d8': '06e9e5…', '06ffe57e549d4d48d8': '06ffe5…'}, {'train-1': 'train-1', 'train-20': 'train-20'})
+    >>> shortest_unique(["a long shared beginning 1", "a long shared beginning 2"])["a long shared beginning 2"]
+    '…ning 2'
+    """
+    distinct = list(dict.fromkeys(names))
+    if max(map(len, distinct), default=0) > LONG:
+        for size in range(SHORTEST, LONG):
+            for part, around in ((slice(None, size), "{}…"), (slice(-size, None), "…{}")):
+                if len({name[part] for name in distinct}) == len(distinct):
+                    short = {name: around.format(name[part]) if len(name) > size + 1 else name for name in distinct}
+                    return {name: printable(each, LONGEST_NAME) for name, each in short.items()}
+    return {name: printable(name, LONGEST_NAME) or "''" for name in distinct}
+
+
 def label_list(labels: Mapping[str, int], most: int = 6) -> str:
     """The commonest labels with their counts.
 
@@ -302,9 +321,6 @@ def sentence(words: str) -> str:
     'No time column.'
     """
     return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
-
-
-LONGEST_NAME = 60  # characters
 
 
 def chips(label: str) -> tuple[str, ...]:

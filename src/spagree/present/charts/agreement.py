@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spagree.errors import DataError, count, known, there
 from spagree.estimate import Estimate
-from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE
 from spagree.estimate.annotators import mean_agreement
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns
 from spagree.estimate.missingness import in_ranges
@@ -23,6 +22,7 @@ from spagree.present.charts.spec import (
     APART,
     CHOSEN,
     FEW,
+    KINDS,
     OTHER,
     ROW_HEIGHT,
     Rows,
@@ -36,6 +36,7 @@ from spagree.present.charts.spec import (
     quantity,
     tooltip,
 )
+from spagree.present.next_steps import people_named
 from spagree.present.sentences import group_lines
 from spagree.present.words import (
     chips,
@@ -45,13 +46,10 @@ from spagree.present.words import (
     percent,
     printable,
     short_names,
+    shortest_unique,
     without_midnight,
 )
 from spagree.read.timestamps import is_date, unix_seconds
-
-if TYPE_CHECKING:
-    pass
-
 
 CELL, LARGEST, SMALLEST = 44, 560, 200
 MOST_WORDS = 12  # rows up to which numbers fit in the cells
@@ -195,11 +193,12 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
     """Pairs of classes with their share of all disagreement, the largest first; ``expected`` is that by chance."""
     pairs, keys = known(breakdowns.confusion).rows(named=True), class_keys(breakdowns)
     names = _class_names(dict.fromkeys(row[side] for row in pairs for side in ("class", "other")))
+    rest = OTHER if any(row["more"] for row in pairs) else CHOSEN
     return [
         {"one": names[row["class"]], "two": names[row["other"]], "value": row["share"], "expected": row["expected"]}
         | {"first": printable(row["class"], WHOLE), "second": printable(row["other"], WHOLE)}
         | {"shown": percent(row["share"]), "chance": percent(row["expected"]), "size": count(row["items"], "item")}
-        | {"pick": f"{keys[row['class']]} {keys[row['other']]}"}
+        | {"pick": f"{keys[row['class']]} {keys[row['other']]}", "kind": APART if row["more"] else rest}
         for row in pairs
     ]
 
@@ -238,6 +237,12 @@ def annotator_keys(breakdowns: Breakdowns) -> dict[str, str]:
     """The key of each annotator on a page."""
     people = there(breakdowns.annotators)
     return {} if people is None else {name: f"a{place}" for place, name in enumerate(sorted(people["annotator"]))}
+
+
+def _people_names(breakdowns: Breakdowns, chosen: Sequence[str]) -> dict[str, str]:
+    """Short names of some annotators, by which they are told from all others."""
+    unique = shortest_unique(annotator_keys(breakdowns))
+    return short_names(chosen, NAME, lambda name, width: printable(unique.get(name, name), width))
 
 
 def in_order(labels: Iterable[str], order: Sequence[str] = ()) -> list[str]:
@@ -325,15 +330,15 @@ def groups(breakdowns: Breakdowns) -> Spec:
 
 
 def confusion(breakdowns: Breakdowns) -> Spec:
-    """Pairs of classes by their share of all disagreement; a mark at the share to expect by chance."""
+    """Pairs of classes by their share of all disagreement; a mark at the share to expect by chance, colour above it."""
     _value(breakdowns)
-    rows = [{**row, "name": f"{row['one']} – {row['two']}"} for row in confusion_rows(breakdowns)[:MOST_BARS]]
+    rows = [{**row, "name": f"{row['one']} vs {row['two']}"} for row in confusion_rows(breakdowns)[:MOST_BARS]]
     if not rows:
         raise DataError("nobody disagrees")
     x = quantity("value", "share of all disagreements", {"zero": True, "nice": True}, format="%", grid=False)
     tips = {"first": "class", "second": "against", "shown": "of all disagreements", "chance": "by chance", "size": "on"}
     layers = [
-        layer("bar", {"x": x, "y": category(), "tooltip": tooltip(tips)}, height={"band": 0.6}),
+        layer("bar", {"x": x, "y": category(), "color": KINDS, "tooltip": tooltip(tips)}, height={"band": 0.6}),
         layer("tick", {"x": {**x, "field": "expected"}, "y": category()}, thickness=2, style="reference"),
     ]
     return layered(rows, layers, height=ROW_HEIGHT * max(2, len(rows)))
@@ -366,15 +371,14 @@ def annotators(breakdowns: Breakdowns) -> Spec:
     """Who stands out, in colour, beside the busiest, by the upper end of the interval; dashed: the mean of all."""
     people = known(breakdowns.annotators)
     defined = [row for row in people.rows(named=True) if row["agreement"] is not None]
-    steps = there(breakdowns.steps) or ()
-    named_by = {name for step in steps if step.code in (ONE_LABEL, PEOPLE, COPIES) for name in step.names}
+    named_by = people_named(there(breakdowns.steps) or ())
     apart = [row for row in defined if row["stands_out"] or row["annotator"] in named_by]
     busiest = sorted(defined, key=lambda row: (-row["annotations"], row["annotator"]))[:MOST_BUSY]
     named = {
         row["annotator"]: row for row in (*sorted(apart, key=lambda row: -row["annotations"])[:MOST_APART], *busiest)
     }
     chosen = sorted(named.values(), key=lambda row: (row["high"] is None, row["high"] or 0.0, row["annotator"]))
-    names, keys = short_names([row["annotator"] for row in chosen], NAME), annotator_keys(breakdowns)
+    names, keys = _people_names(breakdowns, [row["annotator"] for row in chosen]), annotator_keys(breakdowns)
     out = {row["annotator"] for row in apart}
     rows = [
         {"name": names[row["annotator"]], **_figures(row["agreement"], row["low"], row["high"])}
@@ -396,7 +400,7 @@ def pairs(breakdowns: Breakdowns) -> Spec:
     by_pair = {frozenset((row["annotator"], row["other"])): row for row in sound}
     drawn &= {name for pair in by_pair for name in pair}
     chosen = [name for name in everybody["annotator"] if name in drawn]
-    names = short_names(chosen, NAME)
+    names = _people_names(breakdowns, chosen)
     rows: list[Row] = []
     for place, one in enumerate(chosen):
         for other in chosen[:place]:

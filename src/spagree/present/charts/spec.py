@@ -129,6 +129,10 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
 ROW_HEIGHT = 26
 MOST_COUNTED = 8  # dots up to which numbers fit above them, even on a phone
 CHOSEN, OTHER, APART, FEW = "chosen", "other", "apart", "few"
+KINDS: Spec = {
+    "field": "kind", "type": "nominal", "legend": None,
+    "scale": {"domain": [CHOSEN, OTHER, APART, FEW], "range": "category"},
+}  # fmt: skip
 
 
 def across(rows: Rows, title: str, tips: Tips, *, reference: float | None = None, lowest: float = 0.0) -> Spec:
@@ -159,7 +163,7 @@ def along(rows: Rows, x_title: str, title: str, tips: Tips, *, reference: float 
     layers += [whisker(y, x, "y"), _dot(tips, x=x, y=y)]
     if len(rows) <= MOST_COUNTED:
         above = {"x": x, "y": {"value": 0}, "text": {"field": "items", "type": "nominal"}}
-        layers.append(layer("text", above, fontSize=10, dy=-8, style="count", aria=False))
+        layers.append(layer("text", above, fontSize=10, dy=-13, style="count", aria=False))
     return layered(rows, layers, height=HEIGHT)
 
 
@@ -172,10 +176,8 @@ def whisker(along: Spec, across: Spec, axis: str) -> Spec:
 
 def _dot(tips: Tips, **places: Spec) -> Spec:
     """Filled, or hollow if the figure rests on few items: colour is not the only sign."""
-    scale = {"domain": [CHOSEN, OTHER, APART, FEW], "range": "category"}
-    colour = {"field": "kind", "type": "nominal", "scale": scale, "legend": None}
     hollow = {"condition": {"test": "datum.kind == 'few'", "value": 0.0}, "value": 1.0}
-    encoding = {**places, "stroke": colour, "fill": colour, "fillOpacity": hollow, "tooltip": tooltip(tips)}
+    encoding = {**places, "stroke": KINDS, "fill": KINDS, "fillOpacity": hollow, "tooltip": tooltip(tips)}
     return layer("point", encoding, where="isValid(datum.value)", size=90, strokeWidth=2, filled=False, opacity=1)
 
 

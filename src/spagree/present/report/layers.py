@@ -35,13 +35,12 @@ from spagree.present.report.sections import (
     group_table,
     ranks,
     read_as,
-    shortest_unique,
     software,
     source_name,
 )
 from spagree.present.spans import WHOM, spans_checks, spans_document, spans_sentences, spans_steps, spans_verdict
 from spagree.present.tables import COLUMNS, columns
-from spagree.present.words import FIGURES, escape_controls, figure, interval, left_out, printable
+from spagree.present.words import FIGURES, escape_controls, figure, interval, left_out, printable, shortest_unique
 from spagree.read.annotations import Understood
 
 if TYPE_CHECKING:

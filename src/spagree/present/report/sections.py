@@ -15,7 +15,6 @@ from spagree.estimate.actions import CLASSES, COPIES, ONE_LABEL, PEOPLE
 from spagree.estimate.breakdowns import MOST_DISPUTED, Breakdowns
 from spagree.estimate.checks import FINE
 from spagree.estimate.development import window
-from spagree.estimate.pairs import Overlap, Team
 from spagree.estimate.similarity import SET_METRICS, as_set
 from spagree.estimate.uncertainty import COVERS
 from spagree.estimate.weights import REGISTRY
@@ -37,8 +36,16 @@ from spagree.present.report.parts import (
     drawn,
     table,
 )
-from spagree.present.sentences import REFERENCE, differences_in_words, doubtful, group_lines, interval_name, shown_name
-from spagree.present.tables import COLUMNS, Column, columns
+from spagree.present.sentences import (
+    REFERENCE,
+    columns_in_words,
+    differences_in_words,
+    doubtful,
+    group_lines,
+    interval_name,
+    shown_name,
+)
+from spagree.present.tables import COLUMNS, TEAMS, Column, columns, team_rows
 from spagree.present.verdicts import Checked, Verdict, paper_sentence
 from spagree.present.words import (
     chips,
@@ -51,6 +58,7 @@ from spagree.present.words import (
     printable,
     quoted,
     sentence,
+    shortest_unique,
     without_midnight,
 )
 from spagree.read.annotations import Understood
@@ -77,10 +85,6 @@ TABLES = {
 }
 BY_N = columns("name:words many:count value interval", {"name": "annotations", "many": "items", "value": "agreement"})
 SCHEMES = columns("name:name value interval means:words", {"name": "scheme", "value": "agreement", "means": "meaning"})
-TEAMS = columns(
-    "kind:words size:count items:count shared:count names:words",
-    {"kind": "group", "size": "annotators", "shared": "items shared with others", "names": "who"},
-)
 LOST = columns("why:words size:count", {"why": "reason", "size": "annotations"})
 GROUPS = columns(
     "group:name agreement interval kappa items:count undefined:words", {"kappa": "beyond chance", "undefined": "remark"}
@@ -98,10 +102,10 @@ DEVELOPMENT = (
     Column("recent_items", "items", "count"),
 )
 TWO, MOST_IN_MATRIX = 2, 12
-MOST_NAMED, MOST_TEAMS, MOST_SENTENCES = 8, 20, 3
+MOST_SENTENCES = 3
 COLOURS = 6
 MOST_VOTERS = 6  # names of dissenters beside a label
-LONGEST_TEXT, LONGEST_ITEM, LONGEST_LABEL, SHORTEST_ITEM, LONG_ITEM = 400, 60, 40, 6, 16
+LONGEST_TEXT, LONGEST_ITEM, LONGEST_LABEL = 400, 60, 40
 ADDRESSES = ("http://", "https://")
 OBJECTS = (" frame", "count matrix", "Python list")
 COEFFICIENTS = {
@@ -149,25 +153,32 @@ def where(told: Told) -> Section:
     breakdowns = told.breakdowns
     frame = there(breakdowns.confusion)
     pairs = [] if frame is None else frame.rows(named=True)
-    parts: list[Part] = []
-    title = "Everybody agrees"
+    if not pairs or len(breakdowns.findings.data.labels) == TWO:
+        return Section("where", "Disagreement", "", "", [])
     if len(pairs) == 1:
         title = f"All disagreements are between {quoted(pairs[0]['class'])} and {quoted(pairs[0]['other'])}"
-    elif pairs:
-        step = next(
-            (step for step in there(breakdowns.steps) or () if step.code == CLASSES), None
-        )  # what the first screen says, too
-        named = (pairs[0]["class"], pairs[0]["other"]) if step is None else step.names
-        share = percent(pairs[0]["share"] if step is None else step.figures["share"])
-        title = f"{' against '.join(map(quoted, named))}: {share} of all disagreements"
-        reading = "Share of all disagreements; the mark is the share to expect by chance. Click a bar to see its items."
-        bars = drawn(breakdowns, "confusion", "Pairs of classes", reading, lambda found: _table(found, "confusion"))
-        matrix = drawn(breakdowns, "matrix", "All pairs of classes", "")
-        parts += [*bars, *([Fold("As a matrix", matrix, "matrix-fold")] if matrix else [])]
-    for name, summary in (("options", "Each option"), ("classes", "Each class")):
-        if pairs and there(getattr(breakdowns, name)) is not None:
-            parts.append(Fold(summary, [_table(breakdowns, name)]))
-    return Section("where", "Disagreement", title, "", parts)
+        return Section("where", "Disagreement", title, "", _each_class(breakdowns))
+    named = next((step.names for step in told.steps if step.code == CLASSES), ())
+    row = next((row for row in pairs if (row["class"], row["other"]) == named), pairs[0])
+    by_chance = "" if row is pairs[0] else f", {percent(row['expected'])} by chance"
+    share = f"{percent(row['share'])} of all disagreements{by_chance}"
+    clear = " In colour: clearly more." if any(row["more"] for row in pairs) else ""
+    reading = f"Share of all disagreements; marks: by chance.{clear} Click a bar to see its items."
+    bars = drawn(breakdowns, "confusion", "Pairs of classes", reading, lambda found: _table(found, "confusion"))
+    matrix = drawn(breakdowns, "matrix", "All pairs of classes", "")
+    folds = [*([Fold("As a matrix", matrix, "matrix-fold")] if matrix else []), *_each_class(breakdowns)]
+    title = f"{quoted(row['class'])} against {quoted(row['other'])}: {share}"
+    return Section("where", "Disagreement", title, "", [*bars, *folds])
+
+
+def _each_class(breakdowns: Breakdowns) -> list[Part]:
+    """Options and classes, to open."""
+    known = {"options": "Each option", "classes": "Each class"}
+    return [
+        Fold(words, [_table(breakdowns, name)])
+        for name, words in known.items()
+        if there(getattr(breakdowns, name)) is not None
+    ]
 
 
 def _table(breakdowns: Breakdowns, name: str, caption: str = "") -> Table:
@@ -199,7 +210,10 @@ def items(told: Told) -> Section:
         return Section("items", "Items", "Items", "", [])
     share = percent(round(float(frame["share"].sum()), 9))
     many = f"{count(frame.height, 'item')} hold{'s' if frame.height == 1 else ''} {share} of all disagreements"
-    return Section("items", "Items", many, "", [cards(breakdowns)])
+    more = (
+        _each_class(breakdowns) if len(breakdowns.findings.data.labels) == TWO else []
+    )  # their only pair is no section
+    return Section("items", "Items", many, "", [cards(breakdowns), *more])
 
 
 def ranks(labels: Mapping[str, int]) -> dict[str, int]:
@@ -212,7 +226,7 @@ def cards(breakdowns: Breakdowns) -> Cards:
     frame, answers = known(breakdowns.disputed), known(breakdowns.answers)
     keys, people = charts.class_keys(breakdowns), charts.annotator_keys(breakdowns)
     short = shortest_unique([str(item) for item in frame["item"].to_list()])
-    called = shortest_unique([name for name in answers["annotator"].to_list() if name is not None])
+    called = shortest_unique(people)
     by_item = {key[0]: part for key, part in answers.partition_by("item", as_dict=True).items()}
     options = _options if breakdowns.findings.metric in SET_METRICS else chips
     labels = breakdowns.findings.data.labels
@@ -227,7 +241,7 @@ def cards(breakdowns: Breakdowns) -> Cards:
             Card(
                 short[str(row["item"])],
                 printable(str(row["item"]), LONGEST_ITEM) or "''",
-                percent(row["share"]),
+                f"{percent(row['share'])} of disagreements",
                 tuple(_votes(votes, colours, called, options)),
                 tuple(keys[vote["label"]] for vote in votes if vote["label"] in keys),
                 tuple(sorted({people[name] for name in given["annotator"] if name in people})),
@@ -251,24 +265,6 @@ def cards(breakdowns: Breakdowns) -> Cards:
         tuple(Name(people[name], printable(name, LONGEST_LABEL)) for name in names),
         " ".join(notes),
     )
-
-
-def shortest_unique(names: Sequence[str]) -> dict[str, str]:
-    """Long names by the beginnings or ends in which all differ, whichever are shorter.
-
-    >>> shortest_unique(["06e9e57e549d4d48d8", "06ffe57e549d4d48d8"]), shortest_unique(["train-1", "train-20"])
-    ({'06e9e57e549d4d48d8': '06e9e5…', '06ffe57e549d4d48d8': '06ffe5…'}, {'train-1': 'train-1', 'train-20': 'train-20'})
-    >>> shortest_unique(["a long shared beginning 1", "a long shared beginning 2"])["a long shared beginning 2"]
-    '…ning 2'
-    """
-    distinct = list(dict.fromkeys(names))
-    if max(map(len, distinct), default=0) > LONG_ITEM:
-        for size in range(SHORTEST_ITEM, LONG_ITEM):
-            for part, around in ((slice(None, size), "{}…"), (slice(-size, None), "…{}")):
-                if len({name[part] for name in distinct}) == len(distinct):
-                    short = {name: around.format(name[part]) if len(name) > size + 1 else name for name in distinct}
-                    return {name: printable(each, LONGEST_ITEM) for name, each in short.items()}
-    return {name: printable(name, LONGEST_ITEM) or "''" for name in distinct}
 
 
 def _days(times: Sequence[Any]) -> tuple[str, str]:
@@ -412,7 +408,7 @@ def method(told: Told) -> Section:
     breakdowns = told.breakdowns
     parts: list[Part] = [Fold(f"All {len(told.checked)} checks", [Checks(told.checked)], "checks")]
     if not told.is_fine("Assumption"):
-        reading = "Dots should be level; hollow ones rest on fewer than 10 items. Dashed: the number above."
+        reading = "Dots should be level; above each, its items (hollow: fewer than 10). Dashed: all items."
         rows = [*charts.by_n_rows(breakdowns)]
         by_n = table("by-n", "Agreement by number of annotations", rows, BY_N)
         parts += drawn(breakdowns, "by-n", "Agreement by number of annotations", reading, lambda _: by_n)
@@ -420,7 +416,19 @@ def method(told: Told) -> Section:
         parts += drawn(breakdowns, "schemes", "All weighting schemes", "", _schemes)
     overlap = there(breakdowns.overlap)
     if overlap is not None and (len(overlap.teams) > 1 or overlap.thin_bridges):
-        parts.append(Fold("Who annotated items together", [_teams(overlap)]))
+        parts.append(
+            Fold(
+                "Who annotated items together",
+                [
+                    table(
+                        "teams",
+                        "Groups of annotators connected by items",
+                        team_rows(overlap),
+                        [COLUMNS[key] for key in TEAMS],
+                    )
+                ],
+            )
+        )
     lost = [{"why": left_out(why), "size": size} for why, size in breakdowns.findings.data.left_out.items()]
     if lost:
         parts.append(Fold("Annotations that were not used", [table("left-out", "Left out", lost, LOST)]))
@@ -435,23 +443,6 @@ def _schemes(breakdowns: Breakdowns) -> Table:
     meaning = {name: scheme.about for name, scheme in REGISTRY.items()}
     rows = [{**row, "means": meaning.get(row["name"], "your own weights")} for row in charts.scheme_rows(breakdowns)]
     return table("schemes", "All weighting schemes", rows, SCHEMES)
-
-
-def _teams(overlap: Overlap) -> Table:
-    lines = [_team("team", team) for team in overlap.teams[:MOST_TEAMS]]
-    lines += [
-        {**_team("thinly connected", bridge.team), "shared": bridge.items}
-        for bridge in overlap.thin_bridges[:MOST_TEAMS]
-    ]
-    if overlap.alone:
-        lines.append(_team("share no item with anybody", Team(overlap.alone, 0)) | {"items": None})
-    return table("teams", "Groups of annotators connected by items", lines, TEAMS)
-
-
-def _team(kind: str, team: Team) -> charts.Row:
-    names = ", ".join(printable(name, 24) for name in team.annotators[:MOST_NAMED])
-    more = f" and {len(team.annotators) - MOST_NAMED:,} more" if len(team.annotators) > MOST_NAMED else ""
-    return {"kind": kind, "size": len(team.annotators), "items": team.items, "shared": None, "names": names + more}
 
 
 def _facts(told: Told) -> Iterator[tuple[str, str]]:
@@ -475,7 +466,7 @@ def _facts(told: Told) -> Iterator[tuple[str, str]]:
 
 def read_as(understood: Understood) -> Iterator[tuple[str, str]]:
     """What was read as what, and the rules that applied."""
-    roles = ", ".join(f"{role} = {printable(name)}" for role, name in understood.columns.items())
+    roles = columns_in_words(understood)
     yield "Read", f"{source_name(understood)}, as {understood.kind}{f': {roles}' if roles else ''}"
     for rule in understood.rules:
         yield "Rule", printable(rule, 200)
