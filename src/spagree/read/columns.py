@@ -477,8 +477,55 @@ def without_sums(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
             rows = whole_rows((*rest, column))
             if any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows):
                 del kept[position]
-    odd = [p for p in kept if not _even([*kept.values()]) and _even([kept[other] for other in kept if other != p])]
-    return {p: column for p, column in kept.items() if p not in odd} if len(odd) == 1 else kept
+    if _even([*kept.values()]):
+        return kept
+    odd = [p for p in kept if _even([kept[other] for other in kept if other != p])]
+    if len(odd) == 1:
+        return {p: column for p, column in kept.items() if p not in odd}
+    beside = _counts_together(kept, columns)
+    measured = {p: c for p, c in kept.items() if words("measures") & set(words_of(c.name)) and not c.is_total}
+    others = {p: column for p, column in kept.items() if p not in measured}
+    return beside or (others if len(others) > 1 else kept)
+
+
+def _counts_together(columns: Mapping[int, Sampled], every: Mapping[int, Sampled]) -> dict[int, Sampled]:
+    """Columns side by side that add up to the same number in every row, or to another column: the most there are."""
+    whole = {p: column for p, column in columns.items() if column.is_whole}
+    sums = {
+        row
+        for each in every.values()
+        if each.is_whole and len(each.values) > 1
+        for row in zip(*whole_rows([each]), strict=True)
+    }
+    for wanted in range(min(len(whole), MOST_CLASSES, len(columns) - 1), 1, -1):
+        for start in range(len(whole) - wanted + 1):
+            part = dict(islice(whole.items(), start, start + wanted))
+            if _even([*part.values()]) or tuple(map(sum, whole_rows(part.values()))) in sums:
+                return part
+    return {}
+
+
+MOST_CLASSES = 30  # columns that are tried together
+
+
+def counted_as(rows: Sequence[tuple[int, ...]]) -> str:
+    """Why rows of whole numbers look like counts of classes: one sum, or some high where others are low.
+
+    >>> counted_as([(3, 0), (2, 1), (0, 3)]), counted_as([(4, 5), (0, 1), (2, 2)])
+    ('every row adds up to 3', '')
+    """
+    sums = {sum(row) for row in rows}
+    if len(sums) == 1 and len(set(rows)) > 1:
+        return f"every row adds up to {sums.pop()}"
+    means = [sum(cells) / len(rows) for cells in zip(*rows, strict=True)]
+    apart = [[value - mean for value, mean in zip(row, means, strict=True)] for row in rows]
+    squares = sum(value**2 for row in apart for value in row)
+    opposed = squares - sum(sum(row) ** 2 for row in apart)  # as much as the squares where every sum is the same
+    has_counts = any(0 in row for row in rows) and any(max(row) > 1 for row in rows)
+    return "where one is high, the others are low" if has_counts and opposed > OPPOSED * squares else ""
+
+
+OPPOSED = 0.4  # of the most that columns can be opposed; ratings of one item are not
 
 
 def _even(columns: Sequence[Sampled]) -> bool:

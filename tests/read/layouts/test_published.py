@@ -216,6 +216,46 @@ def readers(votes: Votes) -> str:
     return table(header, rows)
 
 
+def pairs(votes: Votes) -> str:
+    header = ["text_id", *(f"{what}_{n}" for n in (1, 2, 3) for what in ("worker", "answer"))]
+    return table(header, ([f"t{i}", *(x for pair in v.items() for x in pair)] for i, v in given(votes).items()))
+
+
+def spaced(votes: Votes) -> str:
+    return table(["id", "ratings"], ([f"t{i}", " ".join(v.values())] for i, v in given(votes).items()))
+
+
+def poll(votes: Votes) -> str:
+    sizes = {i: Counter(v.values()) for i, v in given(votes).items()}
+    return table(["question", "option", "votes"], ([i, x, size[x]] for i, size in sizes.items() for x in VOTED))
+
+
+def pandas_frame(votes: Votes) -> str:
+    rows = dict(enumerate(votes))
+    names = ("item", "annotator", "label")
+    return json.dumps({name: {n: row[p] for n, row in rows.items()} for p, name in enumerate(names)})
+
+
+def turns(votes: Votes) -> str:
+    rows = ([i // 8, i % 8, f"said {i}", who, label] for i, who, label in votes)
+    return table(["conversation_id", "turn", "utterance", "annotator", "emotion"], rows)
+
+
+def workers(votes: Votes) -> str:
+    rows = ([f"t{i}", ";".join(v), ";".join(v.values())] for i, v in given(votes).items())
+    return table(["id", "worker_ids", "labels"], rows)
+
+
+def conclusion(votes: Votes) -> str:
+    rows = ([f"문장 {i}", *v.values(), most(v.values())] for i, v in given(votes).items())
+    return table(["문장", "작업자1", "작업자2", "작업자3", "결론"], rows)
+
+
+def decimals(votes: Votes) -> str:
+    return table(["Satz-Nr.", *(f"Kodierer {n}" for n in (1, 2, 3))],
+                 ([i, *v.values()] for i, v in given(votes).items()), ";")  # fmt: skip
+
+
 PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
     "snli_1.0_dev.txt": (voted(NLI), snli),
     "chaosNLI_snli.jsonl": (voted(NLI, 20, 20), chaos_nli),
@@ -236,6 +276,14 @@ PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
     "labels_joined.tsv": (voted(("A", "B"), 3, 5), joined),
     "readers.csv": (voted(("mild", "severe"), 3, 3), readers),
     "emotions.csv": (voted(FEELINGS, 3, 4), emotions),
+    "pairs.csv": (voted(FEELINGS, 3, 6), pairs),
+    "spaced.csv": (voted(SCALE, 5, 5), spaced),
+    "poll.csv": (voted(VOTED, 7, 7), poll),
+    "frame.json": (voted(YES_NO, 3, 3), pandas_frame),
+    "turns.csv": (voted(FEELINGS, 2, 2), turns),
+    "workers.csv": (voted(YES_NO, 3, 5), workers),
+    "작업.csv": (voted(YES_NO, 3, 3, 40), conclusion),
+    "saetze.csv": (voted(("0,5", "1,0", "1,5"), 3, 3), decimals),
 }
 
 
@@ -264,6 +312,88 @@ def test_a_published_table_is_read_rightly_or_refused_with_the_way_to_read_it(na
     for said in (warning.message for warning in found.warnings if warning.code == "single_labels"):
         found = spagree.measure(tmp_path / name, **(options := advised(said)))
     assert found.spa.value == pytest.approx(spagree.measure(votes).spa.value, abs=1e-12), options
+
+
+def beside(votes: Votes, column: str, kinds: tuple[str, str]) -> str:
+    """With two models, which answer as they like, and a column that tells them from people."""
+    random = Random(9)
+    labels = sorted({label for *_, label in votes})
+    models = [(i, name, random.choice(labels), kinds[1]) for i in given(votes) for name in ("x1", "x2")]
+    return table(["item", "annotator", "label", column], [*([*vote, kinds[0]] for vote in votes), *models])
+
+
+def shuffled(votes: Votes) -> str:
+    """Each annotator's file has its own order and its own numbers."""
+    rows = []
+    for who in sorted({who for _, who, _ in votes}):
+        own = [(sentence(item), label) for item, name, label in votes if name == who]
+        Random(who).shuffle(own)
+        rows += [[n, who, text, label] for n, (text, label) in enumerate(own)]
+    return table(["id", "annotator", "sentence", "label"], rows)
+
+
+def batches(votes: Votes, names: bool = True) -> str:
+    """Items are numbered anew in each batch, which others annotate."""
+    rows = [[f"b{i // 20}", i % 20, f"{who} of {i // 20}", label] for i, who, label in votes]
+    header = ["batch", "item", "annotator", "label"]
+    return table(header, rows) if names else table(header[1:], (row[1:] for row in rows))
+
+
+def flagged(votes: Votes) -> str:
+    """A column computed from the others, under a name that says nothing."""
+    rows = [[f"t{i}", *v.values(), str(int(len(set(v.values())) == 1))] for i, v in given(votes).items()]
+    return table(["item", "anna", "ben", "cleo", "x"], rows)
+
+
+LOOKS: list[tuple[str, Votes, Callable[[Votes], str], dict[str, Any]]] = [
+    ("kinds_of_annotators", voted(YES_NO), lambda votes: beside(votes, "source", ("human", "gpt-4")), {}),
+    ("kinds_of_annotators", voted(YES_NO), lambda votes: beside(votes, "is_model", ("0", "1")), {}),
+    ("item_parts", voted(YES_NO), shuffled, {}),
+    ("item_parts", voted(YES_NO, items=80), batches, {}),
+    ("looks_computed", voted(("0", "1"), 3, 3, 120), flagged, {"format": "wide", "item": "item"}),
+]
+
+
+@pytest.mark.parametrize(("code", "votes", "write", "options"), LOOKS)
+def test_what_is_doubtful_is_told_with_the_option_that_mends_it(
+    code: str, votes: Votes, write: Callable[[Votes], str], options: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "votes.csv").write_text(write(votes), encoding="utf-8")
+    said = {each.code: each.message for each in spagree.measure(tmp_path / "votes.csv", **options).warnings}
+    found = spagree.measure(tmp_path / "votes.csv", **{**options, **advised(said[code])})
+    assert found.spa.value == pytest.approx(spagree.measure(votes).spa.value, abs=1e-12)
+    assert code not in {each.code for each in found.warnings}
+
+
+def test_items_numbered_anew_are_seen_without_a_column_that_says_so(tmp_path: Path) -> None:
+    for name, votes in ("anew", voted(YES_NO, items=80)), ("same", [(i % 20, w, x) for i, w, x in voted(YES_NO)]):
+        rows = batches(votes, names=False) if name == "anew" else table(["item", "annotator", "label"], sorted(votes))
+        (tmp_path / f"{name}.csv").write_text(rows, encoding="utf-8")
+    codes = [each.code for each in spagree.measure(tmp_path / "anew.csv").warnings]
+    assert "numbered_anew" in codes
+    codes = [each.code for each in spagree.measure(tmp_path / "same.csv", duplicates="first").warnings]
+    assert "numbered_anew" not in codes
+
+
+@pytest.mark.parametrize("more", [{}, {"comments": lambda size: size.total()}])
+def test_numbers_about_an_item_are_no_classes_beside_counts(
+    more: dict[str, Callable[[Counter[str]], int]], tmp_path: Path
+) -> None:
+    votes, random = voted(VOTED, 5, 5) if not more else voted(VOTED, 5, 5)[:-9:2], Random(2)
+    sizes = {i: Counter(v.values()) for i, v in given(votes).items()}
+    header = ["id", "n_words", "reports", *VOTED, *more]
+    rows = [[i, random.randint(4, 40), random.randint(0, 9), *(size[x] for x in VOTED), *(f(size) for f in more.values())]
+            for i, size in sizes.items()]  # fmt: skip
+    (tmp_path / "votes.csv").write_text(table(header, rows))
+    found = spagree.measure(tmp_path / "votes.csv", format="counts")
+    assert found.data.classes == len(VOTED) and "columns_aside" in {each.code for each in found.warnings}
+
+
+def test_a_table_of_how_often_two_annotators_said_what_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text(table(["", "yes", "no"], [["yes", 40, 3], ["no", 5, 30]]))
+    for options in {}, {"format": "counts"}, {"format": "wide"}:
+        with pytest.raises(spagree.DataError, match="rows and columns have the same names"):
+            spagree.measure(tmp_path / "votes.csv", **options)
 
 
 def test_shares_of_labels_are_no_labels(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def laid_out(table: Table, read_as: Recognised) -> Layout:
 def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]:
     """The ways in which the first rows can be read; one that is refused with what else to say, together with that."""
     ways: list[str] = []
+    refused: list[str] = []  # which say what to change
     for way in likely:
         given = {option.name: option.values for option in Message(way).parts if isinstance(option, Option)}
         wanted: dict[str, Any] = {name: values for name, values in given.items() if values}
@@ -79,12 +80,13 @@ def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]
         try:
             works = not table.sample or not given or _works(table, layout, request, wanted, "no_header" in given)
         except SpagreeError as other:
-            works = layout is counts  # whose refusal says what to change
+            works = layout is counts
+            refused += [way] if layout is lists else []
             options = way[way.index(opt.format("wide")) :] if opt.format("wide") in way and not works else ""
             hints = other.problems if type(other) is ColumnError and options else ()
             ways += [f"{hint.marked} {options}" for hint in hints]
         ways += [way] if works else []
-    return ways
+    return ways or refused[:1]
 
 
 def _works(table: Table, layout: Read, request: Request, wanted: Mapping[str, Any], is_headless: bool) -> bool:

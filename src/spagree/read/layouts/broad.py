@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
+from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, count
 from spagree.messages import Message, Warning, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TEXT, TIME, nw
@@ -24,7 +24,44 @@ from spagree.read.words import ranked, words
 
 def wide(table: Table, request: Request) -> Layout:
     """One row per item, one column per annotator; an empty cell was not annotated."""
-    return _broad(table, request, WIDE)
+    is_paired = bool(request.names(ANNOTATOR) and request.names(LABEL))
+    return _paired(table, request) if is_paired else _broad(table, request, WIDE)
+
+
+def _paired(table: Table, request: Request) -> Layout:
+    """One row per item, with columns annotator 1, label 1, annotator 2, label 2 …"""
+    request.refuse((TIME, "question"), "a row holds several annotations")
+    labels, people = (columns.several(table.columns, request.names(role), opt[role]) for role in (LABEL, ANNOTATOR))
+    if len(labels) != len(people):
+        found = f"{count(len(people), 'column')} of annotators and {count(len(labels), 'column')} of labels"
+        raise UsageError(
+            f"{table.name}: {found}; in a wide table {opt.annotator} names the columns that say who gave the labels in "
+            f"those of {opt.label}: name as many of one as of the other, or none of the annotators"
+        )
+    roles = () if request.each_row else (ITEM, *request.also())
+    found_roles = columns.resolve(table.columns, request.named(), roles, frozenset((*labels, *people)))
+    places = request.places(table, found_roles.positions)
+    keys = places.pop(ITEM, ())
+    frame = table.load(list(dict.fromkeys([*keys, *labels, *people, *(p for each in places.values() for p in each)])))
+    frame, mixed = cells.in_one_type(frame, labels)
+    row = [ROW] if table.is_ordered else []
+    item = joined(keys) if keys else nw.col(ROW)
+    beside = [nw.col(cell(positions[0])).alias(role) for role, positions in places.items()]
+    every = [
+        frame.select(
+            item.alias(ITEM), nw.col(cell(who)).alias(ANNOTATOR), nw.col(cell(label)).alias(LABEL), *beside, *row
+        )
+        for who, label in zip(people, labels, strict=True)
+    ]
+    rows = nw.concat(every).filter(~nw.col(LABEL).is_null())
+    names = {ITEM: " + ".join(table.columns[p] for p in keys) or "row number"}
+    names |= {
+        role: Message(listed([table.columns[p] for p in of_role], limit=5))
+        for role, of_role in ((ANNOTATOR, people), (LABEL, labels))
+    }
+    names |= {role: table.columns[positions[0]] for role, positions in places.items()}
+    guessed = found_roles.guessed & names.keys()
+    return Layout(cells.with_missing(rows, request.missing_texts), "wide", names, guessed, mixed)
 
 
 def transposed(table: Table, request: Request) -> Layout:

@@ -23,6 +23,7 @@ from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
 from spagree.read.columns import (
     Sampled,
     columns_at,
+    counted_as,
     is_data,
     is_item,
     is_list,
@@ -686,7 +687,7 @@ def numbered_anew(view: View) -> Iterator[Values]:
         return
     across = (same - same_within) / (pairs - pairs_within)
     chance = sum((n / len(labels)) ** 2 for n in Counter(labels).values())
-    lowest = min(same / size - len(part) ** -0.5 for (same, size), part in zip(within, parts, strict=True))
+    lowest = min(same / size - len(part) ** -0.5 / 2 for (same, size), part in zip(within, parts, strict=True))
     if across < chance + len(blocks) ** -0.5 and lowest > across:
         yield {"within": same_within / pairs_within, "across": across}
 
@@ -1062,7 +1063,6 @@ def counts_added(view: View) -> Iterator[Values]:
 
 
 MIN_ROWS_TO_SEE_SUMS = 5
-OPPOSED = 0.4  # of the most that columns can be opposed; ratings of one item are not
 MIN_ROWS_TO_SEE_HEADER = 6  # rows, the second header included
 FEWEST_CLASSES = 3
 MOST_STEPS = 20  # annotations per item whose percentages are recognised
@@ -1109,19 +1109,10 @@ def looks_like_counts(view: View) -> Iterator[Values]:
     whole = [
         replace(column, cells=tuple(plain_text(value) or "0" for value in column.cells)) for column in view.ratings
     ]
-    if len(whole) < 2 or not all(column.is_whole for column in whole):  # noqa: PLR2004
-        return
-    rows = whole_rows(whole)
-    sums = {sum(row) for row in rows}
-    means = [sum(cells) / len(rows) for cells in zip(*rows, strict=True)]
-    apart = [[value - mean for value, mean in zip(row, means, strict=True)] for row in rows]
-    squares = sum(value**2 for row in apart for value in row)
-    opposed = squares - sum(sum(row) ** 2 for row in apart)  # as much as the squares where every sum is the same
-    has_counts = any(0 in row for row in rows) and any(max(row) > 1 for row in rows)
-    if len(sums) == 1 and len(set(rows)) > 1 and all(column.is_whole for column in view.ratings):
-        yield {"reason": f"every row adds up to {sums.pop()}", "option": opt.format("counts")}
-    elif has_counts and opposed > OPPOSED * squares:
-        yield {"reason": "where one column is high, the others are low", "option": opt.format("counts")}
+    if len(whole) > 1 and all(column.is_whole for column in whole):
+        is_filled = all(column.is_whole for column in view.ratings)
+        if (reason := counted_as(whole_rows(whole))) and (is_filled or not reason.startswith("every")):
+            yield {"reason": reason, "option": opt.format("counts")}
 
 
 @Doubt(
@@ -1217,7 +1208,9 @@ def looks_like_shares(view: View) -> Iterator[Values]:
 
 MIN_ROWS_TO_COMPARE_COLUMNS = 10
 MIN_ROWS_TO_SEE_REFERENCE, MOST_PEOPLE = 100, 20
-SURE, UNSURE = 0.95, 0.75  # squares of the probabilities of knowing the truth
+# Squares of the probabilities of knowing the truth: of the best, less its standard error, and of all others.
+SURE, AT_LEAST, UNSURE = 0.95, 0.75, 0.75
+MIN_ROWS_TO_SEE_RULE = 10  # in which the others differ, and differ as in another row
 FEWEST_APART = 5  # rows in which a column would differ from most others, if it did so as often as these
 HARDLY = 0.05  # of them
 LUCKY = 0.03  # tables in which somebody hardly differs by chance
@@ -1299,15 +1292,46 @@ def looks_like_reference(view: View) -> Iterator[Values]:
         return
     knows: dict[str, float] = {}
     for who in people:
-        others = [
-            (beyond[frozenset((who, a))] * beyond[frozenset((who, b))] / beyond[frozenset((a, b))] / (1 - chance))
-            for a, b in combinations(people - {who}, 2)
-        ]
-        knows[who] = sorted(others)[len(others) // 2]
+        among = [pair for pair in pairs if who not in pair]
+        to_each = sum(beyond[frozenset((who, a))] * beyond[frozenset((who, b))] for a, b in map(tuple, among))
+        knows[who] = to_each / sum(beyond[pair] for pair in among) / (1 - chance)
     *rest, best = sorted(people, key=lambda who: knows[who])
-    if knows[best] >= SURE and knows[rest[-1]] < UNSURE and not is_person(best):
+    if knows[best] < SURE or knows[rest[-1]] >= UNSURE or is_person(best):
+        return
+    variance = 0.0  # of the logarithm: of agreement with the best, which occurs twice, and of that among the others
+    for times, group in (
+        (2, [pair for pair in pairs if best in pair]),
+        (1, [pair for pair in pairs if best not in pair]),
+    ):
+        noise = [same[pair] / both[pair] * (1 - same[pair] / both[pair]) / both[pair] for pair in group]
+        variance += times**2 * sum(noise) / sum(beyond[pair] for pair in group) ** 2
+    if knows[best] * (1 - variance**0.5) > AT_LEAST:
         what = "column" if view.layout == WIDE else "annotator"
         yield {"what": what, "name": shown(best), "option": opt.exclude_annotator(best)}
+
+
+@Doubt(
+    "looks_computed",
+    "column {name} has the same value wherever the others have the same labels, as if it was computed from them: if it "
+    "was, leave it out: {option}",
+    of=(WIDE,),
+    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
+)
+def looks_computed(view: View) -> Iterator[Values]:
+    """A column follows from the labels of the others, whoever gave them, while the other columns do not."""
+    columns = [column for column in view.ratings if column.name not in view.excluded]
+    follows: dict[str, bool] = {}
+    for column in columns if FEWEST_OTHERS < len(columns) <= MOST_PEOPLE else ():
+        values: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        others = [other for other in columns if other is not column]
+        for own, row in zip(column.cells, rows_of(others), strict=True):
+            if label := plain_text(own):
+                values[tuple(sorted(map(plain_text, row)))].append(label)
+        again = sum(len(given) - 1 for labels, given in values.items() if len(set(labels)) > 1)
+        follows[column.name] = again >= MIN_ROWS_TO_SEE_RULE and all(len(set(given)) == 1 for given in values.values())
+    if sum(follows.values()) == 1 and not any(looks_like_consensus(view)):
+        name = next(name for name in follows if follows[name])
+        yield {"name": shown(name), "option": opt.exclude_annotator(name)}
 
 
 @Doubt(

@@ -247,7 +247,7 @@ def lists(table: Table, request: Request) -> Layout:
     answers = label.values(table, rows)
     people = who.values(table, rows) if who else [None] * len(rows)
     kind = _kind(table, label, answers)
-    warnings = tuple(_doubts(table, label, kind, answers))
+    warnings = tuple(_doubts(table, label, kind, answers, is_told=request.same_annotators))
     if request.same_annotators:
         people = _same_annotators(table, who, kind, answers, numbers)
     given: list[tuple[Any, ...]] = []
@@ -345,7 +345,7 @@ def are_shares(rows: Sequence[Sequence[Any]]) -> bool:
     return len(rows) >= MIN_ROWS_OF_SUMS and are_even and any(number % 1 for row in numbers for number in row)
 
 
-def _doubts(table: Table, label: Place, kind: str, answers: Sequence[Any]) -> Iterator[Warning]:
+def _doubts(table: Table, label: Place, kind: str, answers: Sequence[Any], *, is_told: bool) -> Iterator[Warning]:
     """Counts that may be ratings; refuses lists that are counts."""
     present = [answer for answer in answers if answer]
     if are_shares([list(answer.values() if isinstance(answer, Mapping) else answer) for answer in present]):
@@ -361,15 +361,21 @@ def _doubts(table: Table, label: Place, kind: str, answers: Sequence[Any]) -> It
                 f"the whole numbers in {shown(label.name(table))} were taken for how many annotators chose each label; "
                 "if they are ratings, by the annotators who are named before them, write one row per rating",
             )
-    elif kind == LIST and len(present) >= MIN_ROWS_OF_SUMS and len({len(answer) for answer in present}) == 1:
+    elif (
+        kind == LIST
+        and not is_told
+        and len(present) >= MIN_ROWS_OF_SUMS
+        and len({len(answer) for answer in present}) == 1
+    ):
         if not all(_is_whole(value) and value is not None for answer in present for value in answer):
             return
-        rows = {tuple(int(plain_text(n) or 0) for n in answer) for answer in present}
-        total = sum(next(iter(rows)))
-        if len(rows) > 1 and total >= MIN_ANNOTATIONS and all(sum(row) == total for row in rows):
+        rows = [tuple(int(plain_text(n)) for n in answer) for answer in present]
+        reason = columns.counted_as(rows)
+        if len(rows[0]) > 1 and sum(map(sum, rows)) >= MIN_ANNOTATIONS * len(rows) and reason:
             raise DataError(
-                f"{table.name}: every list in {shown(label.name(table))} adds up to {total}, as counts of classes do; "
-                "write them as objects label → count, or as a column for each class"
+                f"{table.name}: the lists in {shown(label.name(table))} look like counts of classes ({reason}); write "
+                "them as objects label → count, or as a column for each class, and use "
+                f"{opt.format('counts')}; if they are labels, by the same annotators: {opt.same_annotators}"
             )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
@@ -208,6 +210,7 @@ def _counts(sight: _Sight) -> Recognised | None:
 
 
 PANDAS = "pandas frame"
+NUMBERED = re.compile(r"(.*?)[ ._\-]*(\d+)[ ._\-]*(\D*)")  # worker_1, worker1 id
 MANY_ROWS = 5  # per column: few items would be labelled by very many annotators
 MOST_NESTED = 3  # columns that are shown
 MOST_TRIED, MIN_ROWS_OF_LIST = 8, 20  # columns that may be the item or the annotator
@@ -303,12 +306,13 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         free = [p for p in others if not any(table.follows([key], p) for key in keys)]
         places = {ITEM: keys[:1], ANNOTATOR: keys[1:]}
         parts = doubts.telling(table, places) if table.different(keys) < len(table.sample) else []
-        free = [p for p in free if not (p in parts or columns[p].is_beside_labels or columns[p].is_derived)]
+        free = [p for p in free if not (parts and table.follows(parts, p))]
+        free = [p for p in free if not (columns[p].is_beside_labels or columns[p].is_derived)]
         names = [column.name for column in may_be_labels(columns[p] for p in free)][:MOST_NESTED]
         also = f" {table.options(ITEM, parts)}" if parts else ""
         ways = [f"if {shown(name)} holds the labels: {opt.label(name)}{also}" for name in names]
         return [*ways, f"if each of them is a question of its own: {opt.all_questions}"] if len(ways) > 1 else ways
-    if nested := _lists(table, roles):
+    if nested := _paired(table, roles, columns) or _lists(table, roles):
         return nested
     is_wide = sum(is_person(column.name) for column in columns.values()) > 1
     if not is_wide and (annotations := _as_list(table, roles, columns)):
@@ -323,6 +327,26 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     if plain_name(name) in words("other_people"):  # who may also be what was rated
         hints.append(f"if each row is an item and each column an annotator: {opt.format('wide')} {opt.item(name)}")
     return hints if len(rated) > 1 else []
+
+
+def _paired(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list[str]:
+    """How to read columns such as worker_1, answer_1, worker_2, answer_2: who gave which label."""
+    groups: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for p, column in columns.items():
+        if match := NUMBERED.fullmatch(column.name):
+            groups[plain_name(match[1] + match[3])][match[2]] = p
+    people = [stem for stem in groups if stem in words(ANNOTATOR, "named_people")]
+    item = doubts.each_row(table, [roles.positions[ITEM]] if ITEM in roles.positions else [])
+    ways = []
+    for who, stem in product(people, groups):
+        names, labels = list(groups[who].values()), list(groups[stem].values())
+        rows = [list(filter(plain_text, row)) for row in rows_of(columns[p] for p in names)]
+        is_pair = stem not in people and len(labels) > 1 and groups[who].keys() == groups[stem].keys()
+        if is_pair and all(len(set(row)) == len(row) for row in rows) and _are_labels([columns[p] for p in labels]):
+            options = f"{opt.format('wide')} {item} {table.options(ANNOTATOR, names)} {table.options(LABEL, labels)}"
+            one, other = shown(columns[names[0]].name), shown(columns[labels[0]].name)
+            ways.append(f"if {one} says who gave {other}, and so on: {options}")
+    return ways
 
 
 def _lists(table: Table, roles: Roles) -> list[str]:
@@ -416,7 +440,7 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: S
     as_item, as_annotator = (f" {opt[role](key)}" if key else "" for role in (ITEM, ANNOTATOR))
     if item is not None and not columns[item].is_unique:
         as_item = f" {opt.item(EACH_ROW)}"
-    people = [column.position for column in rated if is_person(column.name)]
+    people = [column.position for column in rated if is_person(column.name)] or _called_alike(rated)
     labels = f" {table.options(LABEL, people)}" if 1 < len(people) < len(rated) else ""
     wide = f"if each column is an annotator: {opt.format('wide')}{as_item}{labels}"
     counts = f"if each column is a class and the cells are counts: {opt.format('counts')}{as_item}"
@@ -438,6 +462,15 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: S
     if len(asked) > 1 and all(is_item(columns[p].name) for p in asked):
         return [turned, wide]
     return [wide, turned] if len(table.sample) < MANY_ROWS * len(rated) else [wide]
+
+
+def _called_alike(columns: Sequence[Sampled]) -> list[int]:
+    """The columns with one name and different numbers or letters, in any language, if there are such."""
+    stems: defaultdict[str, list[int]] = defaultdict(list)
+    for column in columns:
+        if match := re.fullmatch(r"(.*?\D)[\W_]*(\d+|(?<=[\W_])\w|(?<=[^\Wa-zA-Z_])[A-Za-z])", column.name):
+            stems[match[1].rstrip(" _-.")].append(column.position)
+    return max(stems.values(), key=len, default=[])
 
 
 def _may_be_counts(columns: Sequence[Sampled]) -> bool:
