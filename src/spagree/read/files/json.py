@@ -162,7 +162,7 @@ def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], fie
     entries = list(value.values())
     numbers = [*map(str, range(len(entries[0])))] if entries and isinstance(entries[0], dict) else []
     if numbers and all(isinstance(entry, dict) and [*entry] == numbers for entry in entries):  # as pandas writes frames
-        return [(n, {name: part[n] for name, part in value.items()}) for n in numbers]
+        return [(f"{source.name}: row {n}", 0, {name: part[n] for name, part in value.items()}) for n in numbers]
     if len(entries) > 1 and all(isinstance(entry, dict) for entry in entries) and set.intersection(*map(set, entries)):
         ids = "their keys are column 'id'" if "id" not in entries[0] else "their keys were not used"
         warnings.append(Warning("json_rows", f"{source.name}: every object in the file was read as a row; {ids}"))
