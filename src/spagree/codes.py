@@ -82,6 +82,20 @@ class Codes:
         starts = run_starts(self.item, self.label)
         return self.item[starts], self.label[starts], np.diff(starts, append=len(self.item))
 
+    @cached_property
+    def meetings(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Each meeting of two known annotators in an item: its two rows, the pairs of people, and which pair it is of.
+
+        A pair is the lower annotator times the number of annotators, plus the higher one; pairs are in order.
+        """
+        rows, people = np.flatnonzero(self.annotator != UNKNOWN), len(self.annotators)
+        one, other = (rows[row] for row in pairs_within(counted(self.item[rows])[1]))
+        first, second = self.annotator[one].astype(np.int64), self.annotator[other].astype(np.int64)
+        differ = first != second
+        pair = (np.minimum(first, second) * people + np.maximum(first, second))[differ]
+        earliest, place = numbered(pair)
+        return one[differ], other[differ], pair[earliest], place
+
     def users_of_labels(self) -> list[tuple[str, str]]:
         """Each annotator with each label they used."""
         is_known, classes = self.annotator != UNKNOWN, max(1, len(self.labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf, isfinite, isnan, nan
 from threading import RLock
@@ -33,7 +33,16 @@ from spagree.read.timestamps import unix_seconds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-EMPTY = 0  # the number of the pattern of an item without annotations
+
+@dataclass(slots=True, eq=False)
+class _Alike:
+    """How many items have a pattern."""
+
+    pattern: Pattern
+    items: int = 0
+
+
+EMPTY = _Alike(())  # of items without annotations, which are not counted
 
 
 class PatternCounts:
@@ -50,37 +59,34 @@ class PatternCounts:
     """
 
     def __init__(self) -> None:
-        self._of_item = array("i")
-        self._patterns: list[Pattern] = [()]
-        self._sizes: list[int] = [0]
-        self._numbers: dict[Pattern, int] = {(): EMPTY}
-        self._free: list[int] = []
+        self._of_item: list[_Alike] = []
+        self._known: dict[Pattern, _Alike] = {}
 
     def move(self, item: int, label: str, step: int) -> None:
         """Count one more annotation of the item, or with ``step`` −1 one less."""
         self._of_item.extend([EMPTY] * (item + 1 - len(self._of_item)))
-        counts = dict(self._pattern(item))
+        before = self._of_item[item]
+        counts = dict(before.pattern)
         counts[label] = counts.get(label, 0) + step
         if not counts[label]:
             del counts[label]
-        self._leave(self._of_item[item])
-        self._of_item[item] = number = self._number(pattern(counts))
-        self._sizes[number] += 1
+        if before is not EMPTY:
+            before.items -= 1
+            if not before.items:
+                del self._known[before.pattern]
+        self._of_item[item] = self._enter(pattern(counts), 1) if counts else EMPTY
 
     def annotations_of(self, item: int) -> int:
         """How many annotations of the item are counted."""
-        return sum(count for _, count in self._pattern(item))
+        return sum(count for _, count in self._of_item[item].pattern) if 0 <= item < len(self._of_item) else 0
 
     def items(self) -> dict[Pattern, int]:
         """The number of items with each pattern that occurs."""
-        return {self._patterns[number]: self._sizes[number] for number in self._numbers.values() if number != EMPTY}
+        return {pattern: alike.items for pattern, alike in self._known.items()}
 
     def of_items(self) -> Iterator[tuple[int, Pattern]]:
         """Every annotated item with its pattern."""
-        return ((item, self._patterns[number]) for item, number in enumerate(self._of_item) if number != EMPTY)
-
-    def _pattern(self, item: int) -> Pattern:
-        return self._patterns[self._of_item[item]] if 0 <= item < len(self._of_item) else ()
+        return ((item, alike.pattern) for item, alike in enumerate(self._of_item) if alike is not EMPTY)
 
     @classmethod
     def of(cls, item: NDArray[np.int32], label: NDArray[np.int32], labels: Sequence[str], items: int) -> PatternCounts:
@@ -89,38 +95,20 @@ class PatternCounts:
         key, count = np.unique(item.astype(np.int64) * width + label, return_counts=True)
         annotated = np.unique(key // width)
         found = coded_patterns(labels, key // width, key % width, count, len(annotated))
-        of_item = np.full(items, EMPTY, dtype=np.int32)
+        of_item = np.full(items, EMPTY, dtype=object)
         if found is not None:
             patterns, number = found
-            numbers = np.array([counts._number(tuple(sorted(each))) for each in patterns], dtype=np.int32)
-            for place, size in zip(numbers.tolist(), np.bincount(number).tolist(), strict=True):
-                counts._sizes[place] = size
-            of_item[annotated] = numbers[number]
-        counts._of_item.frombytes(of_item.tobytes())
+            sizes = np.bincount(number, minlength=len(patterns)).tolist()
+            alike = [counts._enter(tuple(sorted(each)), size) for each, size in zip(patterns, sizes, strict=True)]
+            of_item[annotated] = np.array(alike, dtype=object)[number]
+        counts._of_item = of_item.tolist()
         return counts
 
-    def _number(self, votes: Pattern) -> int:
-        """The number of a pattern; a new pattern gets a free number."""
-        number = self._numbers.get(votes)
-        if number is not None:
-            return number
-        if not self._free:
-            self._free.append(len(self._patterns))
-            self._patterns.append(())
-            self._sizes.append(0)
-        number = self._free.pop()
-        self._numbers[votes], self._patterns[number] = number, votes
-        return number
-
-    def _leave(self, number: int) -> None:
-        """Remove one item from this pattern; forget the pattern if none is left."""
-        if number == EMPTY:
-            return
-        self._sizes[number] -= 1
-        if not self._sizes[number]:
-            del self._numbers[self._patterns[number]]
-            self._patterns[number] = ()
-            self._free.append(number)
+    def _enter(self, votes: Pattern, items: int) -> _Alike:
+        """So many more items with this pattern."""
+        alike = self._known.setdefault(votes, _Alike(votes))
+        alike.items += items
+        return alike
 
 
 def pattern(counts: Mapping[Any, int]) -> Pattern:

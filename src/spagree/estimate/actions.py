@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, pairs_within, sums
+from spagree.codes import Codes, Floats, Ints, counted, sums
 from spagree.estimate.annotators import PairableAnnotations, against_others, label_shares, rejected
 from spagree.estimate.disagreement import Confusion, Disagreement
 from spagree.estimate.findings import Findings
@@ -237,29 +237,23 @@ def _copies(grounds: Grounds) -> list[Step]:
     codes, votes = grounds.codes, grounds.of_items
     if codes is None or votes is None:
         return []
-    known = codes.annotator >= 0
-    item, who, label = codes.item[known], codes.annotator[known].astype(np.int64), codes.label[known]
-    sizes = np.bincount(item)
+    sizes = np.bincount(codes.item[codes.annotator >= 0])
     if float((sizes * (sizes - 1.0)).sum()) / 2 > MOST_PAIRS:
         return []
-    first, second = pairs_within(sizes[sizes > 0])
-    keys = np.minimum(who[first], who[second]) * len(codes.annotators) + np.maximum(who[first], who[second])
-    alike = (label[first] == label[second]).astype(np.float64)
-    distinct = counted(keys)[0]
-    place = np.searchsorted(distinct, keys)
-    shared, same = np.bincount(place), sums(place, alike, len(distinct))
+    first, second, met, place = codes.meetings
+    shared = np.bincount(place, minlength=len(met))
+    same = sums(place, (codes.label[first] == codes.label[second]).astype(np.float64), len(met))
     agreement = replace(votes, similarity=None).agreement
     enough = max(FEWEST_SHARED, MATERIAL * len(sizes))
     chosen = np.flatnonzero((shared >= enough) & (same >= ALIKE * shared))
-    p = [_as_many(agreement[item[first[place == pair]]], float(same[pair])) for pair in chosen.tolist()]
+    p = [_as_many(agreement[codes.item[first[place == pair]]], float(same[pair])) for pair in chosen.tolist()]
     others = [1.0] * (int((shared >= enough).sum()) - len(p))
     found = []
     for pair in chosen[rejected(np.array([*p, *others]))].tolist():
-        one, other = divmod(int(distinct[pair]), len(codes.annotators))
-        around = float(agreement[item[first[place == pair]]].mean())
-        if one != other:
-            figures = {"items": float(shared[pair]), "agreement": float(same[pair] / shared[pair]), "around": around}
-            found.append(Step(COPIES, (codes.annotators[one], codes.annotators[other]), figures, 1 - around))
+        one, other = divmod(int(met[pair]), len(codes.annotators))
+        around = float(agreement[codes.item[first[place == pair]]].mean())
+        figures = {"items": float(shared[pair]), "agreement": float(same[pair] / shared[pair]), "around": around}
+        found.append(Step(COPIES, (codes.annotators[one], codes.annotators[other]), figures, 1 - around))
     return sorted(found, key=lambda step: -step.beyond * step.figures["items"])[:1]
 
 

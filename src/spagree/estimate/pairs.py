@@ -26,7 +26,6 @@ from spagree.codes import (
     Ints,
     counted,
     numbered,
-    pairs_within,
     run_of_each,
     run_starts,
     sums,
@@ -286,14 +285,11 @@ def pair_counts(codes: Codes, similarity: Floats | None = None) -> Iterator[tupl
     who, item, label = _by_named(codes)
     size, people = counted(item)[1], max(1, len(codes.annotators))
     if (size * (size - 1)).sum() <= 2 * FEW_MEETINGS:
-        one, other = pairs_within(size)
-        kept = who[one] != who[other]
-        one, other = one[kept], other[kept]
-        pair = np.minimum(who[one], who[other]) * people + np.maximum(who[one], who[other])
-        first, place = numbered(pair)
-        alike = label[one] == label[other] if similarity is None else similarity[label[one], label[other]]
-        shared = sums(place, np.ones(len(place)), len(first))
-        yield *np.divmod(pair[first], people), shared, sums(place, alike.astype(np.float64), len(first))
+        one, other, pair, place = codes.meetings
+        left, right = codes.label[one], codes.label[other]
+        alike = left == right if similarity is None else similarity[left, right]
+        shared = np.bincount(place, minlength=len(pair)).astype(np.float64)
+        yield *np.divmod(pair, people), shared, sums(place, alike.astype(np.float64), len(pair))
     elif similarity is None:
         first, row = numbered(who)
         large = 1 << (codes.items.bit_length() + 1) // 2
