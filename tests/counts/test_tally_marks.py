@@ -81,13 +81,14 @@ ROWS = "item,annotator,start,end,label\nq,ann,0,4,P\nq,bob,2,5,L\n"
 @pytest.mark.parametrize(
     ("row", "what"),
     [
-        ("q,bob,4,4,P", "row 4: column 'end': 4.0 is not beyond its start 4"),
-        ("q,bob,4,3,P", "row 4: column 'end': 3.0 is before its start 4"),
+        ("q,bob,4,4,P", "row 4: column 'end': '4' is not beyond its start 4"),
+        ("q,bob,4,3,P", "row 4: column 'end': '3' is before its start 4"),
+        ("q,bob,-3,9,P", "row 4: column 'end': '9' belongs to a mark that starts at -3, before its text"),
         ("q,bob,x,9,P", "row 4: column 'start': 'x' is no offset"),
         ("q,bob,3,,P", "row 4: column 'end': an empty cell is no offset"),
         ("q,bob,3,inf,P", "row 4: column 'end': 'inf' is no offset"),
         (",bob,3,9,P", "row 4: column 'item': an empty cell"),
-        ("q,bob,3,99,P", "row 4: column 'end': 99.0 is beyond the end of its text, 12"),
+        ("q,bob,3,99,P", "row 4: column 'end': '99' is beyond the end of its text, 12"),
     ],
 )
 def test_marks_that_cannot_be_are_refused_with_their_row(tmp_path: Any, row: str, what: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,7 +39,7 @@ LEVELS = {
 """By name: whether characters are compared, not whole spans; whether labels are ignored."""
 BY_CHANCE = "by_chance"
 CLASS = "class "  # and a label: the table of its marks
-MOST_ROWS = 500_000  # of visits, or of pairs of annotators: with more, a tally does not tell of other annotators
+MOST_ROWS = 200_000  # of visits, or of pairs of annotators: with more, a tally does not tell of other annotators
 
 K = TypeVar("K")
 Row = tuple[float, ...]
@@ -142,12 +142,14 @@ class MarkTally:
             return NotImplemented
         ways: list[Seen] = sorted({way for way in (self.seen, other.seen) if way is not None})
         saw = {who: add_counts(self.saw.get(who, {}), other.saw.get(who, {})) for who in {**self.saw, **other.saw}}
-        met = sum_known(self.met, other.met)
+        met, tables = sum_known(self.met, other.met), self._tables_with(other)
+        if met is None or len(met) > MOST_ROWS:  # without who met, the rest does not tell of others either
+            met, tables = None, {name: replace(table, visits=None, pairs=None) for name, table in tables.items()}
         return MarkTally(
             dict(sorted(saw.items())),
-            self._tables_with(other),
+            tables,
             add_counts(self.labels, other.labels),
-            None if met is not None and len(met) > MOST_ROWS else met,
+            met,
             sum_known(self.closest, other.closest),
             self.empty + other.empty,
             "unknown" if "unknown" in ways else ways[0] if ways else None,

@@ -347,11 +347,11 @@ class CodedMarks:
         keys, place = self.people_met
         return sums(place, own[one] + own[other], len(keys)), sums(place, 2 * overlap, len(keys))
 
-    def tally(self, seen: Seen = "given") -> MarkTally:
+    def tally(self, seen: Seen = "given", *, tells_of_others: bool = True) -> MarkTally:
         """Everything that is counted, without who marked what and where."""
         met = None
-        if self.meetings <= MOST_MET:
-            keys, place = self.people_met
+        if tells_of_others and self.meetings <= MOST_MET and len((keys := self.people_met[0])) <= MOST_ROWS:
+            place = self.people_met[1]
             one, other = (each.tolist() for each in np.divmod(keys, max(1, len(self.annotators))))
             names = [(self.annotators[a], self.annotators[b]) for a, b in zip(one, other, strict=True)]
             met = dict(zip(names, np.bincount(place, minlength=len(keys)).tolist(), strict=True))
@@ -379,7 +379,7 @@ class CodedMarks:
         cells = _alike([self.n, *whole], kept)
         lost = [own, *(figure.met + figure.back for figure in shared.values())]
         n, columns = self.n[self.item], [*(each[self.item] for each in whole), *lost]
-        visits = _alike([n, *columns], kept[self.item])
+        visits = None if met is None else _alike([n, *columns], kept[self.item])
         first, place = numbered(self.annotator, n)
         rows = np.array([sums(place, each, len(first)) for each in columns]).T.tolist()
         keys = zip(self.annotator[first].tolist(), n[first].tolist(), strict=True)
@@ -388,7 +388,9 @@ class CodedMarks:
         if met is not None:
             between = zip(*(each.tolist() for each in self.between(pieces, own)), strict=True)
             pairs = {pair: row for pair, row in zip(met, between, strict=True) if any(row)}
-        return MarkTable(tuple(shared), cells, visits if len(visits) <= MOST_ROWS else None, people, pairs)
+        return MarkTable(
+            tuple(shared), cells, visits if visits is None or len(visits) <= MOST_ROWS else None, people, pairs
+        )
 
     def met_others(self) -> dict[tuple[int, int, str, str], int] | None:
         """How often a mark met another mark at somebody else: by n, kind of outcome and both labels."""
@@ -426,7 +428,7 @@ def tally_marks(marked: MarkRows) -> MarkTally:
         chosen = above & below | item.is_null() if low is None else above & below
         seen, texts = (None if each is None else each.filter(chosen) for each in (marked.seen, marked.texts))
         part = replace(marked, rows=marked.rows.filter(chosen), seen=seen, texts=texts) if starts else marked
-        whole += CodedMarks.of(part).tally(marked.how)
+        whole += CodedMarks.of(part).tally(marked.how, tells_of_others=whole.met is not None)
     return whole
 
 
@@ -584,7 +586,10 @@ def _checked(rows: polars.DataFrame, seen: polars.DataFrame, source: str) -> pol
             row = wrong["row"].to_list()[:1] if "row" in wrong.columns else []
             raise DataError(f"{wrong_cell(source, name, wrong[name][0], row)} is no offset; {_and_more(wrong)}")
     rows = rows.with_columns(col("start_number").alias("start"), col("end_number").alias("end"))
-    faults = {"is before its start {start:g}": rows.filter(end < start)}
+    faults = {
+        "is before its start {start:g}": rows.filter(end < start),
+        "belongs to a mark that starts at {start:g}, before its text": rows.filter(start < 0),
+    }
     if (empty := rows.filter(end == start)).height * FEWEST_WITH_LENGTH > rows.height:
         faults["is not beyond its start {start:g}; if ends are inclusive, add 1"] = empty
     if "length" in seen.columns:
@@ -596,7 +601,8 @@ def _checked(rows: polars.DataFrame, seen: polars.DataFrame, source: str) -> pol
             first = wrong.row(0, named=True)
             row = [first["row"]] if "row" in first else []
             why = what.format(**{name: first[name] for name in ("start", "length") if name in first})
-            raise DataError(f"{wrong_cell(source, 'end', first['end'], row)} {why}; {_and_more(wrong)}")
+            place = wrong_cell(source, "end", f"{first['end']:.16g}", row)
+            raise DataError(f"{place} {why}; {_and_more(wrong)}")
     return rows
 
 
