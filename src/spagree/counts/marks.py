@@ -350,7 +350,7 @@ class CodedMarks:
     def tally(self, seen: Seen = "given", *, tells_of_others: bool = True) -> MarkTally:
         """Everything that is counted, without who marked what and where."""
         met = None
-        if tells_of_others and self.meetings <= MOST_MET and len((keys := self.people_met[0])) <= MOST_ROWS:
+        if tells_of_others and self.meetings <= MOST_MET and len(keys := self.people_met[0]) <= MOST_ROWS:
             place = self.people_met[1]
             one, other = (each.tolist() for each in np.divmod(keys, max(1, len(self.annotators))))
             names = [(self.annotators[a], self.annotators[b]) for a, b in zip(one, other, strict=True)]
