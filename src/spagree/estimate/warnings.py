@@ -31,7 +31,7 @@ DECISIONS = frozenset((
 MODEL = re.compile(
     r"(^|[/:])((chat)?gpt|llama|mixtral|qwen|deepseek|grok|llms?(?![a-z])|gemini-(pro|flash)|distilbert|deberta|(bert|roberta)-"
     r"|command-r|(models?|classifier|pred|predictions?|predicted|perspective_?api|vader)$"
-    r"|(claude|gemini|gemma|mistral|phi)\D*\d)"
+    r"|(claude|gemini|gemma|mistral|phi)\D*\d|o\d-(mini|pro|preview)(?![a-z]))"
 )
 NAMED_LIKE_PEOPLE = frozenset(("claude", "gemini", "gemma", "mistral", "bert", "roberta", "copilot"))
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
@@ -159,8 +159,8 @@ def not_people(people: Collection[str]) -> Iterator[Warning]:
 def is_named_like_a_model(name: str) -> bool:
     """Whether an annotator's name is that of a model, with its maker before it or not.
 
-    >>> [*map(is_named_like_a_model, ("gpt-4o", "meta-llama/Llama-3-8B", "Claude", "claude-3", "Gemma", "Robert"))]
-    [True, True, False, True, False, False]
+    >>> [*map(is_named_like_a_model, ("gpt-4o", "meta-llama/Llama-3-8B", "o3-mini", "Claude", "claude-3", "Gemma", "Robert"))]
+    [True, True, True, False, True, False, False]
     """
     return MODEL.search(name.casefold()) is not None
 
