@@ -353,3 +353,8 @@ def test_keyed_marks_have_no_places(tmp_path: Path, run: Run) -> None:
         assert code == 2 and f"without {option[0]}" in told
     code, _, told = run("score", path, "--mark", "haed")
     assert code != 0 and "head" in told
+
+
+def test_a_command_that_is_for_labels_does_not_try_spans(run: Run) -> None:
+    code, _, told = run("plan", "example:spans")
+    assert code != 0 and "mark spans, not classes" in told and "measured as" not in told

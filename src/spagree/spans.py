@@ -302,8 +302,12 @@ class SpanAgreement:
         """The page as text."""
         from spagree.present.report.layers import MOST_TEXTS, spans_page
 
-        tables = {"classes": self._classes, "annotators": self.annotators()}
-        disputed, source = disputed_texts(self.marks, MOST_TEXTS), self.source and self.source.without_folders()
+        source = self.source and self.source.without_folders()
+        if isinstance(self.counted, MarkTally):
+            disputed, tables = [], {"classes": self._classes} if self.counted.has_classes else {}
+        else:
+            disputed = disputed_texts(self.counted, MOST_TEXTS)
+            tables = {"classes": self._classes, "annotators": self.annotators()}
         return spans_page(self.findings, disputed, tables, self.understood, source, self.groups)
 
     def to_dict(self) -> dict[str, Any]:

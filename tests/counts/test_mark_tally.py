@@ -230,6 +230,7 @@ def test_what_a_tally_does_not_know_is_refused_with_the_reason(tmp_path: Path, r
     for table in ("items", "annotators", "pairs", "development"):
         with pytest.raises(UsageError, match="does not say who marked what, nor where"):
             getattr(found, table)()
+    assert "Each annotator" not in found.page() and "Labels" in found.page()
     with pytest.raises(UsageError, match=r"seen=, where= has no effect on a tally"):
         spagree.measure_spans(tally, drawn(5)[1], where="label=P")
     with pytest.raises(UsageError, match="keeps no clusters or groups"):

@@ -139,7 +139,9 @@ def _run(arguments: list[str], debug: bool) -> int:
         return INTERRUPTED
     except SpagreeError as error:
         is_again = "-" in arguments or any(word.startswith("--format") for word in arguments)
-        if isinstance(error, SpansError) and not is_again:
+        command = cli.get_command(click.Context(cli), arguments[0]) if isinstance(error, SpansError) else None
+        takes_spans = command is not None and any(option.name == "seen" for option in command.params)
+        if takes_spans and not is_again:
             note("These are marked spans, not classes: measured as with --format spans.")
             code = _run([arguments[0], "--format", "spans", *arguments[1:]], debug)
         else:

@@ -159,8 +159,8 @@ def not_people(people: Collection[str]) -> Iterator[Warning]:
 def is_named_like_a_model(name: str) -> bool:
     """Whether an annotator's name is that of a model, with its maker before it or not.
 
-    >>> [*map(is_named_like_a_model, ("gpt-4o", "meta-llama/Llama-3", "o3-mini", "Claude", "claude-3", "Gemma", "Robert"))]
-    [True, True, True, False, True, False, False]
+    >>> [*map(is_named_like_a_model, ("gpt-4o", "meta-llama/Llama-3", "o3-mini", "Claude", "claude-3", "Robert"))]
+    [True, True, True, False, True, False]
     """
     return MODEL.search(name.casefold()) is not None
 

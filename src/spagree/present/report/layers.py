@@ -73,7 +73,7 @@ def spans_page(
     source: Source | None = None,
     groups: Groups | None = None,
 ) -> str:
-    """The page as text; ``tables`` are those of the classes and annotators."""
+    """The page as text; ``tables`` are those of the classes and annotators, as far as they are known."""
     cards = text_cards(disputed, findings.data.labels)
     sections = _sections(findings, cards, tables, understood, source, groups)
     body = Chapter(_first_screen(findings, cards, source), [*sections])
@@ -125,21 +125,21 @@ def _sections(
         yield Section("items", "Texts", title, lead if pieces else "", [cards])
     labels, shown = findings.data.labels, {each.key for each in cards.classes}
     classes = {label: str(place) for label, place in ranks(labels).items() if str(place) in shown}
-    where = [
-        table("outcomes", "What a mark meets", _named(findings.outcomes), SHARES),
-        table("classes", "Labels", tables["classes"].rows(named=True), CLASSES, picks={"class": classes}),
-    ]
+    where = [table("outcomes", "What a mark meets", _named(findings.outcomes), SHARES)]
+    if "classes" in tables:
+        where.append(table("classes", "Labels", tables["classes"].rows(named=True), CLASSES, picks={"class": classes}))
     if findings.exact.value is not None:
         step = next((each for each in spans_steps(findings, source) if each.code in FIGURES), None)
         title = "No differences" if step is None else f"Most differences: {FIGURES[step.code]}"
         yield Section("where", "Where", title, "", where)
     note = "confirmed: of their marks, how many others made; found: of the others' marks, how many they made."
-    people: list[Part] = [
-        table("annotators", "Each annotator", tables["annotators"].rows(named=True), PEOPLE, note=note)
-    ]
+    people: list[Part] = []
+    if "annotators" in tables:
+        people.append(table("annotators", "Each annotator", tables["annotators"].rows(named=True), PEOPLE, note=note))
     if groups is not None:
         people += [group_table(groups), Fold("Differences between groups", [difference_table(groups)])]
-    yield Section("people", "Annotators", "Whose marks others confirm, and who finds theirs", "", people)
+    if people:
+        yield Section("people", "Annotators", "Whose marks others confirm, and who finds theirs", "", people)
     levels = {name: getattr(findings, name) for name in (*FIGURES_OF_MARKS, "characters_beyond_chance")}
     checks = spans_checks(findings)
     method: list[Part] = [
