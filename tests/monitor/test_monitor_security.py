@@ -156,11 +156,10 @@ def test_behind_a_proxy_the_client_is_whom_the_proxy_saw(monkeypatch: pytest.Mon
 def test_wrong_tokens_of_many_clients_are_forgotten(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(security.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(security, "MOST_CLIENTS", 5)
     for number in range(30):
         clock[0] += security.WINDOW / 2
         ask(guard, "/metrics", authorization="Bearer no", client=f"10.0.1.{number}")
-    assert len(guard._failed) <= 7
+    assert len(guard._failed) <= 3
 
 
 def test_a_failure_inside_is_logged_and_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
@@ -168,9 +167,9 @@ def test_a_failure_inside_is_logged_and_told_to_nobody(caplog: pytest.LogCapture
         await PlainTextResponse("answered", 500)(scope, receive, send)
         raise RuntimeError("a secret of ours")
 
-    security.log.propagate = True
     status, _, text = ask(Guard(broken))
-    assert status == 500 and "secret" not in text and "a secret of ours" in caplog.text
+    assert status == 500 and "secret" not in text
+    assert ["a secret of ours" in str(each.exc_info) for each in caplog.records] == [True]
 
 
 def test_what_is_no_request_passes() -> None:

@@ -9,7 +9,7 @@ import hmac
 import logging
 import secrets
 import time
-from collections import defaultdict, deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -27,7 +27,6 @@ MOST_HEADERS, MOST_CONNECTIONS = 100, 900
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 COOKIE = "spagree_session"
 FAILURES, WINDOW = 10, 60.0  # wrong tokens of one client in a minute
-MOST_CLIENTS = 1000  # whose wrong tokens are remembered before the old ones are forgotten
 OPEN_PATHS = ("/healthz", "/login")
 SIGNED_PATHS = ("/hooks/potato",)  # verified by their signature if the secret is known
 HEADERS = (
@@ -148,7 +147,7 @@ class Guard:
     def __init__(self, app: Any, token: str | None = None, *, signed: bool = False, proxied: bool = False) -> None:
         self.app, self._token, self._signed, self._proxied = app, token, signed, proxied
         self._sessions: set[str] = set()
-        self._failed: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it in words."""
@@ -204,16 +203,16 @@ class Guard:
 
     def _wrong(self, request: Request, words: str, **headers: str) -> Response:
         """The answer to a wrong token; after too many the client has to wait, unless it brings the right one."""
-        now = time.monotonic()
-        for client, failed in list(self._failed.items()) if len(self._failed) > MOST_CLIENTS else []:
-            if failed[-1] < now - WINDOW:
-                del self._failed[client]
         client = request.client.host if request.client else ""
         if self._proxied:  # what our proxy has added; what stands before it the client may have invented
             client = request.headers.get("x-forwarded-for", client).rpartition(",")[2].strip()
-        failed = self._failed[client]
+        now = time.monotonic()
+        failed = self._failed.setdefault(client, deque(maxlen=FAILURES + 1))
         failed.append(now)
-        while len(failed) > FAILURES + 1 or failed[0] < now - WINDOW:
+        self._failed.move_to_end(client)
+        while next(iter(self._failed.values()))[-1] < now - WINDOW:
+            self._failed.popitem(last=False)
+        while failed[0] < now - WINDOW:
             failed.popleft()
         if len(failed) > FAILURES:
             return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
