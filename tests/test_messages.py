@@ -82,7 +82,7 @@ FILE_NAMES = NAMES.filter(lambda name: "/" not in name and len(name.encode()) < 
 @example(name="two\nlines", file_name="two\nlines")
 @example(name="[bold]x[/bold] :smile: {label} %s", file_name="a*.csv")
 @example(name="\ufdd0label\ufdd2", file_name="\x1b[31m")
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_item_annotator_label_and_file_come_out_of_everything_as_they_went_in(
     name: str, file_name: str, tmp_path: Path, run: Run
 ) -> None:

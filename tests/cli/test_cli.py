@@ -367,7 +367,6 @@ def test_alone_it_prints_its_help_and_a_file_alone_is_led_to_score(run: Run, goo
     assert (code, err) == (0, "") and out.startswith("Usage: spagree")
     code, out, err = run(good, "--json")
     assert (code, out) == (2, "") and f"spagree score {good} --json" in err
-    assert "did you mean 'score'" in run("scroe", good)[2]
 
 
 def test_what_to_do_next_names_the_question_and_a_saved_tally(
