@@ -221,6 +221,3 @@ def test_invalid_class_distributions_are_refused(counts: list[int]) -> None:
 def test_an_item_without_pairs_has_no_variance(n: int) -> None:
     with pytest.raises(UsageError, match=rf"^n={n}: an item with fewer than 2 annotations has no agreement$"):
         item_variance(n, [1, 1])
-
-
-# Unbiasedness, by enumeration of every way to remove annotations --------------------------------------

@@ -214,21 +214,6 @@ def test_annotations_has_sparse_and_constant_designs(out: Path) -> None:
     assert last["variance"].to_list() == [0.0] * 8
 
 
-def test_class_curves_has_curves_and_areas(out: Path) -> None:
-    curves, areas = pl.read_csv(out / "class-curves.csv"), pl.read_csv(out / "class-curves-areas.csv")
-    assert curves["distribution"].n_unique() == 90 and areas.height == 2250
-    assert set(curves["classes"]) == set(areas["classes"]) == set(range(2, 11))
-    assert areas["area"].is_between(11 / 3 - 1e-9, 5.4 + 1e-9).all()  # Σ edge/45 and Σ n/10 for n = 2…10
-
-
-def test_unbiasedness_says_where_it_is_exact(out: Path) -> None:
-    rows = pl.read_csv(out / "unbiasedness.csv")
-    exact = rows.filter(pl.col("design") == "balanced").group_by("scheme").agg(pl.col("exactly_zero").all())
-    found = {scheme for scheme, zero in exact.rows() if zero}
-    assert found == set(spagree.SCHEMES) - {"inv_var_class"}
-    assert rows.filter(pl.col("exactly_zero"), pl.col("bias") != 0).is_empty()
-
-
 def test_tables_keep_full_precision(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 1 / 3, 2.0**-1040, 1e308]
     path = study.Study(tmp_path).table("exact", [{"value": value} for value in values])

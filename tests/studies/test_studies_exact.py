@@ -15,11 +15,6 @@ from spagree.studies import exact, experiments
 from spagree.studies.rounds import AnnotationCurves
 
 
-def test_inv_var_is_edge_exactly_for_every_number_of_classes() -> None:
-    edge = exact.normalised({n: Fraction(comb(n, 2)) for n in exact.ANNOTATIONS})
-    assert all(exact.inverse_variance([1] * classes) == edge for classes in range(2, 30))
-
-
 def test_deviations_between_numbers_of_classes_are_zero_and_rounding() -> None:
     rows = [row for row in exact.weight_curves() if row["classes"]]
     assert {row["deviation"] for row in rows} == {0.0}
