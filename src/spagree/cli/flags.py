@@ -176,14 +176,11 @@ def measured_spans(options: dict[str, Any], **refused: Any) -> SpanAgreement | N
         return None
     from spagree.spans import measure_spans  # what labels do not need is not loaded for them
 
-    given = {name: value for name, value in to_python(options).items() if value != defaults(Estimating).get(name)}
-    unused = [
-        name for name in declared(Estimating) if name in given and name not in ("weights", "level", "interval_for")
-    ]
-    for name in (*(name for name, value in refused.items() if value), *unused):
+    for name in (name for name, value in refused.items() if value):
         raise UsageError(f"{opt[name]} is not for spans; leave it out")
+    arguments = to_python(options)
     with working("counting spans"):
-        found = measure_spans(given.pop("source"), **given, **of_spans)
+        found = measure_spans(arguments.pop("source"), **arguments, **of_spans)
     found = replace(found, findings=for_command_line(found.findings))
     warn(found.warnings)
     return found
