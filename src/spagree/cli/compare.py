@@ -18,7 +18,6 @@ from spagree.cli.flags import (
     options_of,
     reading_options,
     span_options,
-    spans_options,
     statistic,
     to_python,
 )
@@ -80,8 +79,7 @@ def compare(
     if no_worse_than is not None and models:
         raise UsageError("--no-worse-than compares sources; for a model use --margin and read the verdict")
     refuse_picture(chart, force=force)
-    of_spans = {name: value for name, value in spans_options(options).items() if value is not None}
-    sources, arguments = options["source"], to_python(options) | of_spans
+    sources, arguments = options["source"], to_python(options)
     one = arguments.pop("source")
     with working("counting annotations"):
         if models:

@@ -9,13 +9,12 @@ import click
 
 from spagree.cli.console import note, say, warn, working
 from spagree.cli.flags import (
-    SPANS,
     Command,
     force_option,
+    is_of_spans,
     option,
     reading_options,
     span_options,
-    spans_options,
     to_python,
 )
 from spagree.counts.saved import load_all, save
@@ -42,15 +41,15 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     spagree score all.json
     """
     refuse_existing(output, force=force)
-    of_spans, arguments = spans_options(options), to_python(options)
+    arguments = to_python(options)
     counted: Any
     with working("counting annotations"):
-        if options["format"] == SPANS or any(of_spans.values()):
+        if is_of_spans(options):
             from spagree.spans import spans_tally_and_warnings  # what labels do not need is not loaded for them
 
             if keep_items:
                 raise UsageError("--keep-items is not for spans: an item must be in one part")
-            counted, warnings = spans_tally_and_warnings(arguments.pop("source"), **arguments, **of_spans)
+            counted, warnings = spans_tally_and_warnings(arguments.pop("source"), **arguments)
         else:
             counting = item_counts_and_warnings if keep_items else tally_and_warnings
             counted, warnings = counting(**arguments)

@@ -145,12 +145,13 @@ def to_python(options: dict[str, Any]) -> dict[str, Any]:
         raise UsageError("--salt only works with --pseudonymise; give both")
     if salt is not None and file is not None:
         raise UsageError("--salt and --salt-file both give the secret; use one of them")
-    declarations = {**declared(Reading), **declared(Estimating)}
     readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
     arguments: dict[str, Any] = {"source": _one(options["source"])}
-    for name, value in options.items():
-        if name in declarations and value != ():
-            arguments[name] = readers.get(declarations[name].kind, lambda typed: typed)(value)
+    for name, about in {**declared(Reading), **declared(Estimating), **declared(Spans)}.items():
+        value = options.get(name)
+        if value not in (None, ()):
+            reader = readers.get(about.kind)
+            arguments[name] = value if reader is None else reader(value)
     if salt is not None:
         arguments["pseudonymise"] = salt
     elif file is not None:
@@ -171,8 +172,7 @@ def measured(options: dict[str, Any], *, in_full: bool = False) -> Agreement:
 
 def measured_spans(options: dict[str, Any], **refused: Any) -> SpanAgreement | None:
     """Agreement on spans if the options ask for it, warnings printed; ``refused`` are those that mean nothing then."""
-    of_spans = spans_options(options)
-    if options["format"] != SPANS and not any(of_spans.values()):
+    if not is_of_spans(options):
         return None
     from spagree.spans import measure_spans  # what labels do not need is not loaded for them
 
@@ -180,17 +180,15 @@ def measured_spans(options: dict[str, Any], **refused: Any) -> SpanAgreement | N
         raise UsageError(f"{opt[name]} is not for spans; leave it out")
     arguments = to_python(options)
     with working("counting spans"):
-        found = measure_spans(arguments.pop("source"), **arguments, **of_spans)
+        found = measure_spans(arguments.pop("source"), **arguments)
     found = replace(found, findings=for_command_line(found.findings))
     warn(found.warnings)
     return found
 
 
-def spans_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options for spans out of those that were typed; None where nothing was."""
-    of_spans = {name: options.pop(name) for name in declared(Spans)}
-    repeated = {name: _one(of_spans[name]) for name in ("seen", "mark") if of_spans[name]}
-    return {name: value or None for name, value in of_spans.items()} | repeated
+def is_of_spans(options: dict[str, Any]) -> bool:
+    """Whether the options ask for agreement on spans."""
+    return options["format"] == SPANS or any(options[name] not in (None, ()) for name in declared(Spans))
 
 
 def _one(typed: Sequence[str]) -> str | list[str]:
@@ -198,13 +196,13 @@ def _one(typed: Sequence[str]) -> str | list[str]:
     return typed[0] if len(typed) == 1 else list(typed)
 
 
-def words(typed: str | None) -> tuple[str, ...]:
+def words(typed: str) -> tuple[str, ...]:
     """A list written with commas.
 
-    >>> words("low, high"), words(None)
-    (('low', 'high'), ())
+    >>> words("low, high")
+    ('low', 'high')
     """
-    return tuple(part.strip() for part in (typed or "").split(",") if part.strip())
+    return tuple(part.strip() for part in typed.split(",") if part.strip())
 
 
 def own_weights(typed: str) -> str | dict[int, float]:
