@@ -130,13 +130,12 @@ class Marked(str):
 class _Options:
     """``opt.label`` or ``opt[role]`` is an option; ``opt.label("a")`` and ``opt.label(["a", "b"])`` give it values."""
 
-    def __getitem__(self, name: str) -> Marked:
-        return Marked(Option(name))
-
     def __getattr__(self, name: str) -> Marked:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self[name]
+        return Marked(Option(name))
+
+    __getitem__ = __getattr__
 
 
 opt = _Options()
