@@ -230,7 +230,8 @@ def test_the_interval_by_the_formula(name: str, data: str) -> None:
     low, high = (lowest + scale * float(end[0]) for end in ends)
     most = counts.most_common(1)[0][0]
     if all(count < 2 for item in pairable(items) for label, count in Counter(item).items() if label != most):
-        low = min(low, max(lowest_below_chance(pairable(items)), -found.expected / (1 - found.expected)))
+        often = max(found.expected, float(sum(share**2 for share in pi.values())))
+        low = min(low, max(lowest_below_chance(pairable(items)), -often / (1 - often)))
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
 
 
@@ -281,7 +282,15 @@ def test_no_agreement_at_all_bounds_every_coefficient_alike() -> None:
     for name in SLOW:
         found = corrected(items)[name]
         assert found.high == pytest.approx(0.095, abs=0.013)
-        assert found.low == pytest.approx(-found.expected / (1 - found.expected))  # nobody can agree less
+        even = sum(float(share) ** 2 for share in shares(items).values())
+        often = found.expected if name in ("gwet_ac1", "brennan_prediger") else max(found.expected, even)
+        assert found.low == pytest.approx(-often / (1 - often))  # nobody can agree less
+
+
+def test_people_who_always_differ_may_do_so_by_design() -> None:
+    """Two labels, equally common, never given together: kappa is -1, which agreement by chance without repeats hides."""
+    for name in ("spa_kappa", "krippendorff_alpha", "fleiss_kappa"):
+        assert corrected([["a", "b"]] * 40)[name].low == pytest.approx(-1.0)
 
 
 def test_spa_kappa_follows_the_chosen_weights() -> None:

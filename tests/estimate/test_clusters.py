@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from fractions import Fraction
 from math import erfc, sqrt
 from random import Random
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -198,14 +196,6 @@ def plain_ratio(observed: float | None, expected: float | None) -> float:
     return (observed - expected) / (1 - expected)
 
 
-def test_a_coefficient_that_needs_every_cluster_has_a_linear_error() -> None:
-    rows = [(f"{doc}-{item}", who, "x", f"d{doc}") for doc in range(4) for item in range(3) for who in "ab"]
-    rows = [(*row[:2], "y" if row[0] == "0-0" and row[1] == "a" else "x", row[3]) for row in rows]
-    found = measured(rows, cluster="doc").chance["krippendorff_alpha"]
-    assert found.stderr is not None
-    assert found.stderr > 0
-
-
 # Classes, trend -----------------------------------------------------------------
 
 
@@ -256,14 +246,6 @@ def test_the_trend_is_seen_against_clusters(seed: int) -> None:
 
 
 # The tally -----------------------------------------------------------------------------------
-
-ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
-    "polars": lambda frame: frame,
-    "lazy": pl.DataFrame.lazy,
-    "pandas": pl.DataFrame.to_pandas,
-    "pyarrow": pl.DataFrame.to_arrow,
-    "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
-}
 
 
 def test_more_than_forty_classes_are_counted_by_cluster_too() -> None:

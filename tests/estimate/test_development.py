@@ -124,13 +124,6 @@ def test_every_step_is_the_measure_of_its_annotations_by_a_metric(
     check(numbers.with_columns(pl.col("time").shuffle(seed=1) // 2).rows(), 9, metric=metric, weights=weights)
 
 
-@pytest.mark.parametrize("weights", ["annotations_m1", "inv_var_class", "edge"])
-def test_a_simulated_project_step_by_step(weights: str) -> None:
-    frame = spagree.simulate(items=120, per_item=(1, 6), annotators=8, classes=4, skew=1.0, seed=3).frame
-    shuffled = frame.with_columns(pl.col("time").shuffle(seed=5))
-    check(shuffled.rows(), 9, weights=weights)
-
-
 def test_steps_hold_about_as_many_annotations_each() -> None:
     """A quiet night is no step: times are cut by their order, not by the clock."""
     times = [*range(100), *range(10**6, 10**6 + 100)]
@@ -273,18 +266,6 @@ def test_policies_apply_before_the_steps() -> None:
         (3, 2, 0, None),
         (5, 3, 1, 1.0),
     ]
-
-
-@pytest.mark.parametrize("labels", [[True, True, False, True], [1, 1, 2, 1], [0.5, 0.5, 1.5, 0.5]])
-def test_labels_and_items_of_any_type(labels: list[Any]) -> None:
-    frame = pl.DataFrame(
-        {"item": [True, True, False, False], "annotator": list("abab"), "label": labels, "time": range(4)}
-    )
-    for weights in ("annotations_m1", "inv_var_class"):
-        agreement = spagree.measure(frame, weights=weights)
-        assert agreement.development(steps=1).select("spa", "low", "high").rows() == [
-            (agreement.spa.value, agreement.spa.intervals["items"].low, agreement.spa.intervals["items"].high)
-        ]
 
 
 def test_an_item_with_very_many_annotations_stays_exact() -> None:

@@ -12,13 +12,11 @@ import polars
 import polars as pl
 import pytest
 from hypothesis import given
-from numpy.testing import assert_allclose
 
 import spagree
 from breakdown_oracle import THREE_ITEMS, Rows, by_item, class_agreement, close, rows_of
 from examples import examples
 from oracle import exactly
-from spagree.counts import count as counting
 from spagree.counts.tally import Tally
 from spagree.errors import Absent, known
 from spagree.estimate.disagreement import ALONE, ONE_ITEM, Disagreement, consensus, option_agreement
@@ -336,11 +334,6 @@ def test_the_standard_error_is_that_of_a_ratio() -> None:
     assert (row["low"], row["high"]) == pytest.approx(limits, abs=1e-14)
 
 
-def test_the_level_reaches_the_interval() -> None:
-    wide, narrow = (spagree.measure("example:sparse", level=level).classes() for level in (0.95, 0.5))
-    assert (wide["low"] < narrow["low"]).all() and (wide["high"] > narrow["high"]).all()
-
-
 def test_classes_that_cannot_be_judged_come_last_with_a_reason() -> None:
     found = spagree.measure(CLASS_ROWS).classes()
     other = found.row(-1, named=True)
@@ -378,41 +371,6 @@ def test_one_class_and_no_annotation() -> None:
     )
     assert empty.classes().height == 0 and empty.confusion().height == 0
     assert empty.classes().schema["class"] == pl.String
-
-
-def test_without_patterns_the_items_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = spagree.measure("example:sparse")
-    monkeypatch.setattr(counting, "MOST_PATTERNS", 3)
-    bare = spagree.measure("example:sparse")
-    assert (
-        bare.classes()
-        .drop("agreement", "stderr", "low", "high")
-        .equals(whole.classes().drop("agreement", "stderr", "low", "high"))
-    )
-    for name in ("agreement", "stderr", "low", "high"):
-        assert_allclose(bare.classes()[name], whole.classes()[name], rtol=1e-13)
-    assert_allclose(bare.confusion()["share"], whole.confusion()["share"], rtol=1e-13)
-    with pytest.raises(
-        spagree.UsageError,
-        match=exactly(
-            "the tally does not keep which labels were given together: too many different combinations; measure "
-            "the annotations themselves"
-        ),
-    ):
-        spagree.measure(spagree.tally("example:sparse")).classes()
-
-
-def test_nothing_without_patterns_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST_PATTERNS", -1)
-    assert spagree.measure([(None, "ann", "x"), ("q1", "bob", None)]).classes().height == 0
-
-
-def test_relabelling_renames_the_classes_and_nothing_else() -> None:
-    new = {"yes": "", "no": "NA", "other": "é"}
-    renamed = spagree.measure([(item, who, new[label]) for item, who, label in CLASS_ROWS])
-    one, other = spagree.measure(CLASS_ROWS).classes(), renamed.classes()
-    old = one.with_columns(pl.col("class").replace(new))
-    assert old.sort("class").equals(other.sort("class"))
 
 
 def test_a_metric_counts_near_labels_as_partial_agreement() -> None:
@@ -454,29 +412,9 @@ def test_least_agreement_first_and_of_equals_more_annotations_first() -> None:
     assert worst(ITEM_ROWS, 2) == WORST[:2]
 
 
-def test_counted_items_know_them_too() -> None:
-    assert worst(spagree.count_items(ITEM_ROWS)) == WORST
-
-
-def test_a_tally_does_not() -> None:
-    with pytest.raises(
-        spagree.UsageError, match=exactly("a tally holds no single items; measure the annotations themselves")
-    ):
-        spagree.measure(spagree.tally(ITEM_ROWS)).hardest()
-
-
 def test_the_distribution_counts_every_pairable_item() -> None:
     found = spagree.measure(ITEM_ROWS).distribution()
     assert found.rows() == [(2, 0.0, 1), (2, 1.0, 1), (3, 1 / 3, 1), (4, 0.0, 1)]
-
-
-def test_the_distribution_has_the_mean_of_flat_weights() -> None:
-    found = spagree.measure("example:sparse")
-    rows = found.distribution().rows(named=True)
-    total = sum(row["items"] for row in rows)
-    mean = sum(Fraction(row["agreement"]) * row["items"] for row in rows) / total
-    assert total == found.data.pairable_items
-    assert float(mean) == pytest.approx(found.schemes["flat"].value, abs=1e-12)
 
 
 def test_the_distribution_follows_the_metric() -> None:
@@ -508,11 +446,6 @@ def test_majorities_and_ties() -> None:
         (2, "c", None, 1, 1.0),
         (3, None, "a | b", 5, 0.4),
     ]
-
-
-def test_labels_may_hold_any_text() -> None:
-    odd = consensus(votes_frame({"1:2": 2, "1": 1}, {"": 3}, {"x\n×2": 1}))
-    assert odd["label"].to_list() == ["1:2", "", "x\n×2"]
 
 
 def test_item_counts_have_a_consensus_and_tallies_do_not() -> None:

@@ -21,7 +21,7 @@ from spagree.errors import DataError, UsageError
 from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
 from spagree.estimate.plan import item_shape
 from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set
-from spagree.estimate.votes import similar_votes, votes
+from spagree.estimate.votes import votes
 
 NUMBERS = "1123 112 3345 22 15 5544 1234 33"
 LABELS = ["1", "2", "4"]
@@ -101,13 +101,6 @@ def test_sets() -> None:
     assert Metric("options").matrix(["[]"], np.ones(1)) == np.ones((1, 1))
 
 
-@pytest.mark.parametrize(("metric", "values"), [("jaccard", (1 / 3, 1, 0)), ("masi", (1 / 9, 1, 0))])
-def test_two_annotators_agree_as_much_as_their_sets(metric: str, values: tuple[float, ...]) -> None:
-    pairs = [("a|b", "b|c"), ("a|b", "b|a"), ("a", "c|d")]
-    rows = [(item, who, label) for item, pair in enumerate(pairs) for who, label in enumerate(pair)]
-    assert spagree.measure(rows, metric=metric).spa.value == pytest.approx(sum(values) / 3)
-
-
 def test_options_equal_the_mean_of_yes_no_questions() -> None:
     """The share of options on which two sets agree is the mean of one yes/no SPA per option."""
     rows = [("i1", "r1", "a|b"), ("i1", "r2", "b"), ("i2", "r1", "c"), ("i2", "r2", "c"), ("i2", "r3", "a|c")]
@@ -160,7 +153,7 @@ def test_the_shape_counts_pairs_and_triples_by_the_metric(items: list[list[str]]
     """t3 and m2 by going through all annotations, against the sums over labels."""
     tally = tally_of(items)
     metric = Metric("linear")
-    found = similar_votes(tally, metric)
+    found = votes(tally, metric)
     matrix = np.ones((1, 1)) if found.similarity is None else found.similarity
     place = {label: number for number, label in enumerate(found.labels)}
 
@@ -199,7 +192,7 @@ def test_the_shape_counts_pairs_and_triples_by_the_metric(items: list[list[str]]
 def test_inverse_variances_of_a_metric_equal_brute_force() -> None:
     """ζ1 and ζ2 by enumerating all label sequences of an item with three annotations."""
     tally = tally_of(parse("112 123 331 12 33"))
-    found = similar_votes(tally, Metric("linear"))
+    found = votes(tally, Metric("linear"))
     matrix = found.similarity
     assert matrix is not None
     p = np.array([tally.pairable_labels[label] for label in found.labels]) / tally.pairable_annotations
@@ -246,7 +239,7 @@ def test_many_different_numbers_are_looked_up_and_are_closer_to_the_exact_sums(
     draw = np.random.default_rng(3)
     rows = np.clip(draw.integers(0, 1000, (60, 1)) + draw.integers(-90, 90, (60, 6)), 0, 999) / 8
     tally = Tally.from_items([Counter(map(str, row)) for row in rows.tolist()])
-    found = similar_votes(tally, Metric("interval"))
+    found = votes(tally, Metric("interval"))
     assert found is not None and found.similarity is not None
     monkeypatch.setattr("spagree.estimate.votes.CELLS_AT_ONCE", at_once)
     near = found.smoothed(found.count, found.similarity)
@@ -369,15 +362,6 @@ def test_nominal_needs_no_matrix_and_zero_over_zero_is_no_ratio() -> None:
     assert matrix is not None and matrix[0, 1] == 1 and matrix[0, 2] == 0
 
 
-def test_metrics_on_the_command_line_and_in_json(tmp_path: object) -> None:
-    rows = [(item, rater, label) for item, row in enumerate(parse(NUMBERS)) for rater, label in enumerate(row)]
-    agreement = spagree.measure(rows, metric="ordinal")
-    assert json.loads(agreement.to_json())["metric"] == "ordinal"
-    assert "with the ordinal metric" in str(
-        agreement
-    ) and "labels that are close count as partly agreeing (metric: ordinal)" in " ".join(str(agreement).split())
-
-
 @pytest.mark.parametrize("metric", ["interval", "ratio", "ordinal", "linear", "quadratic", "circular"])
 def test_parts_on_the_scale_of_the_whole(metric: str) -> None:
     labels, totals = ("1", "2", "3", "7"), np.array([4.0, 9, 3, 1])
@@ -392,9 +376,3 @@ def test_a_declared_order_sets_the_scale_whether_its_ends_were_used_or_not(metri
     found = Metric(metric, ("1", "2", "3", "4", "5")).matrix(("2", "3"), np.ones(2))
     assert found is not None
     assert found.tolist() == [[1.0, neighbours], [neighbours, 1.0]]
-
-
-def test_what_does_not_depend_on_other_labels_is_asked_of_these_only() -> None:
-    found = Metric(lambda one, other: float(one == other)).over({"a": 1, "b": 1, "c": 1}).matrix(("a", "b"), np.ones(2))
-    assert found is not None
-    assert found.tolist() == [[1.0, 0.0], [0.0, 1.0]]

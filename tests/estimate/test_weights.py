@@ -78,13 +78,6 @@ def test_items_without_a_pair_have_no_weight(scheme: str) -> None:
     assert weigh(scheme, Tally()).by_n == {}
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_weight_is_positive_and_never_falls_with_n_in_this_data(scheme: str) -> None:
-    weights = list(weigh(scheme, TALLY).by_n.values())
-    assert weights[0] > 0
-    assert weights == sorted(weights)
-
-
 # The user's own weights ------------------------------------------------------------------------------
 
 
@@ -125,20 +118,6 @@ def test_missing_custom_weights_are_named() -> None:
     assert str(caught.value) == wanted
 
 
-def test_at_most_ten_missing_custom_weights_are_listed() -> None:
-    with pytest.raises(
-        UsageError,
-        match=exactly(
-            "custom weights: none given for items with 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 annotations; give one for each n"
-        ),
-    ):
-        weigh({}, tally_of([["a"] * n for n in range(2, 20)]))
-
-
-def test_custom_weights_need_no_entry_below_two() -> None:
-    assert list(weigh(dict.fromkeys(SIZES, 1), TALLY).by_n) == SIZES
-
-
 # Names -----------------------------------------------------------------------------------------------
 
 
@@ -159,11 +138,6 @@ def test_names_are_not_matched_by_prefix_or_case(scheme: str) -> None:
         check_scheme(scheme)
 
 
-@pytest.mark.parametrize("scheme", [*SCHEMES, {2: 1.0}, len])
-def test_known_schemes_and_custom_weights_pass(scheme: Any) -> None:
-    assert check_scheme(scheme) is None
-
-
 ABOUT = "weighted by the square of its annotations"
 
 
@@ -171,10 +145,6 @@ ABOUT = "weighted by the square of its annotations"
 def squares(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setitem(REGISTRY, "squares", by_number(ABOUT, lambda n: n * n))
     return "squares"
-
-
-def test_the_registry_names_the_public_schemes() -> None:
-    assert spagree.SCHEMES == SCHEMES == tuple(REGISTRY)
 
 
 def test_another_scheme_is_estimated_exactly(squares: str) -> None:

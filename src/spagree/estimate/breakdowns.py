@@ -470,7 +470,6 @@ class Evidence:
         """
         if self.columns and self.tally.annotators is None:
             return Message(NO_ANNOTATORS)
-        votes_by_pattern = votes(self.tally, self.metric if self.similar else None)
         codes, met = None, None
         if not self.looks_at_each:
             people = self.tally.people
@@ -490,13 +489,14 @@ class Evidence:
             are_many = self.tally.annotations > MOST_ONE_BY_ONE and self.interval_for != ANNOTATORS
             people = people_in_codes(fetched) if are_plain and are_many else None
             if people is None:
-                return Others.of(fetched, votes_by_pattern, self.similarity, cluster)
+                return Others.of(fetched, self.patterns, self.similarity, cluster)
             codes = fetched
-        return InTally.of_tally(self.tally, people, votes_by_pattern, met, codes)
+        return InTally.of_tally(self.tally, people, self.patterns, met, codes)
 
     def find(self, bootstrap: Bootstrap | None) -> Findings:
         """Everything that is estimated from the tally, and for other annotators where they are known."""
-        return find(self.tally, self.weights, self.level, bootstrap, self.metric, self.others, self.interval_for)
+        settings = self.weights, self.level, bootstrap, self.metric
+        return find(self.tally, *settings, self.others, self.interval_for, self.patterns)
 
     def concentration(self) -> Concentration:
         """Who made most of the annotations, and how few people made half."""
@@ -506,11 +506,15 @@ class Evidence:
         return people
 
     @cached_property
+    def patterns(self) -> LabelCounts | None:
+        """The votes of all items, alike ones together; None if the tally does not keep them."""
+        return votes(self.tally, self.metric)
+
+    @cached_property
     def votes(self) -> LabelCounts:
         """The votes of all items: from the tally, or item by item if it keeps no patterns."""
-        from_tally = votes(self.tally, self.metric)
-        if from_tally is not None:
-            return from_tally
+        if self.patterns is not None:
+            return self.patterns
         if self.uses_codes:
             return votes_in_codes(self.table)
         if self.held is None:

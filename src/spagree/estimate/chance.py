@@ -285,7 +285,8 @@ class _Coefficient:
             variance = self._linearised_variance()
         size = self._informative(self.votes)
         by_squares = self.rule.rare_labels_decide and self.votes.similarity is not None  # fewer degrees for Fisher's z
-        freedom = item_freedom(self.votes, self.informing**2 if by_squares else self.informing)
+        informing = self.informing**2 if by_squares else self.informing
+        freedom = item_freedom(self.votes, effective_items(self.votes, informing))
         made = partial(self._interval, value, variance)
         if isinstance(told, str):
             intervals = {ITEMS: made(variance, size, freedom), ANNOTATORS: Interval(None, None, None, told)}
@@ -335,7 +336,8 @@ class _Coefficient:
         is_rare = self.pairable.label != int(annotations.argmax())
         if not (self.pairable.agreeing[is_rare] > 0).any():  # no evidence against chance
             rare = float(below_chance(total(annotations) - float(annotations.max()), total(annotations)))
-            low = min(low, max(rare, -self.expected / room))  # nobody can agree less than never
+            often = max(self.expected, total(self.shares**2))  # by chance, with just these shares
+            low = min(low, max(rare, -often / (1 - often)))  # nobody can agree less than never
         return Interval(stderr, low, high)
 
     def _linearised_variance(self) -> float:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, sums
+from spagree.codes import Codes, Floats, Ints, counted, sums
 from spagree.counts.tally import NO_VALUE, Grouped, Tally
 from spagree.errors import UsageError
 from spagree.estimate import jackknife
@@ -42,7 +42,7 @@ from spagree.estimate.uncertainty import (
     undefined,
     wilson,
 )
-from spagree.estimate.votes import Clustered, LabelCounts, cluster_numbers, scale_of, similar_votes, total, votes
+from spagree.estimate.votes import Clustered, LabelCounts, cluster_numbers, scale_of, total, votes
 from spagree.estimate.weights import ByN, weigh
 from spagree.messages import opt
 from spagree.options import CustomWeights
@@ -417,24 +417,23 @@ def find_groups(
     findings: dict[str, Findings] = {}
     sides, number = [], {who: place for place, who in enumerate(sorted(tally.annotators or ()))}
     for name, part in parts.items():
-        similar = similar_votes(part, metric)
-        known = Known(shared.votes[name], np.arange(len(shared.items)), weigh(weights, part, similar).every)
+        counts = votes(part, metric)
+        known = Known(shared.votes[name], np.arange(len(shared.items)), weigh(weights, part, counts).every)
         if not isinstance(people, str):
             codes, chosen = people[0], people[1] == name
-            items, item = np.unique(codes.item[chosen], return_inverse=True)
-            persons, annotator = np.unique(codes.annotator[chosen], return_inverse=True)
-            labels, label = np.unique(codes.label[chosen], return_inverse=True)
-            who, what = (codes.annotators[code] for code in persons), (codes.labels[code] for code in labels)
-            columns = item.astype(np.int32), annotator.astype(np.int32), label.astype(np.int32)
-            own = Codes(*columns, tuple(who), tuple(what))
-            others = Others.of(own, similar or votes(part), similar.similarity if similar else None)
-            known = replace(known, others=others, item=items.astype(np.int64), person=persons.astype(np.int64))
-        elif part.people is not None and similar is None:
-            cells = InTally.of_tally(part, part.people, votes(part))
+            own, items = codes.only(chosen)
+            used, label = np.unique(own.label, return_inverse=True)
+            own = replace(own, label=label.astype(np.int32), labels=tuple(codes.labels[code] for code in used))
+            others = Others.of(own, counts, None if counts is None else counts.similarity)
+            known = replace(known, others=others, item=items, person=counted(codes.annotator[chosen])[0])
+        elif part.people is not None and (counts is None or counts.similarity is None):
+            cells = InTally.of_tally(part, part.people, counts)
             persons = np.array([number[who] for who in cells.kinds.annotators], dtype=np.int64)
             known = replace(known, others=cells, person=persons)
         told = known.others or (people if isinstance(people, str) else UNKNOWN_PEOPLE)
-        found = findings[name] = find(part, weights, level, metric=metric, others=told, interval_for=leads)
+        found = findings[name] = find(
+            part, weights, level, metric=metric, others=told, interval_for=leads, counts=counts
+        )
         sides.append(Side(name, {SPA: found.spa, ALPHA: found.chance[ALPHA]}, part, known))
     between = [shared.between(a, b, level, leads) for a, b in combinations(parts, 2) if of_annotators]
     of: Literal["items", "annotators"] = "annotators" if of_annotators else "items"

@@ -22,7 +22,7 @@ from spagree.errors import DataError, UsageError
 from spagree.estimate.others import spa_estimate
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, undefined
-from spagree.estimate.votes import item_groups, similar_votes
+from spagree.estimate.votes import item_groups, votes
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.messages import opt
 from spagree.options import CustomWeights
@@ -77,10 +77,10 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     name = weights if isinstance(weights, str) else CUSTOM
     if not tally.pairable_items:
         return undefined(NOT_PAIRABLE, level, name)
-    similar = similar_votes(tally, metric)
-    groups = item_groups(tally, similar)
+    counts = None if metric.rule == NOMINAL else votes(tally, metric)
+    groups = item_groups(tally, counts)
     try:
-        by_n = weigh(weights, tally, similar).by_n
+        by_n = weigh(weights, tally, counts).by_n
     except UsageError as error:
         return undefined(error.message, level, name)
     return spa_estimate(groups, by_n, level=level, scheme=name)

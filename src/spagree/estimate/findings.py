@@ -25,7 +25,7 @@ from spagree.estimate.uncertainty import (
     check_level,
     undefined,
 )
-from spagree.estimate.votes import item_groups, similar_votes, votes
+from spagree.estimate.votes import LabelCounts, item_groups, votes
 from spagree.estimate.warnings import find_warnings, has_one_annotator, near_chance
 from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
 from spagree.messages import Warning, opt
@@ -114,8 +114,11 @@ def find(
     metric: Metric | None = None,
     others: Others | str = UNKNOWN_PEOPLE,
     interval_for: str = AUTO,
+    counts: LabelCounts | None = None,
 ) -> Findings:
     """Estimate everything from a tally; ``others`` says what its annotators tell about others, or why nothing.
+
+    ``counts`` are its votes under the metric, if they are already laid out.
 
     >>> findings = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
     >>> findings.spa.value, findings.schemes["flat"].value == 2 / 3
@@ -123,9 +126,10 @@ def find(
     """
     check_scheme(weights)
     check_level(level)
-    counts, similar = votes(tally, metric), similar_votes(tally, metric)
-    groups = item_groups(tally, similar)
-    ranks = None if metric is None or similar is None else metric.ranks(similar.labels)
+    if counts is None:
+        counts = votes(tally, metric)
+    groups = item_groups(tally, counts)
+    ranks = None if metric is None or counts is None else metric.ranks(counts.labels)
     told = RESAMPLED if bootstrap else (others.why_not or others) if isinstance(others, Others) else others
 
     def others_under(weights: Weights) -> Others | str:
@@ -141,11 +145,11 @@ def find(
             scheme=weights.scheme,
             others=others_under(weights),
             interval_for=interval_for,
-            variance=None if ranks is None or similar is None else ordinal_variance(similar, ranks, weights.by_n),
+            variance=None if ranks is None or counts is None else ordinal_variance(counts, ranks, weights.by_n),
         )
         return found if bootstrap is None else bootstrap.refine(found, groups, weights.by_n, interval_for)
 
-    weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
+    weighed = {scheme: weigh(scheme, tally, counts) for scheme in REGISTRY}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     schemes = {scheme: figure(each) for scheme, each in weighed.items()}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)

@@ -332,7 +332,8 @@ def spa_estimate(
         ends = wilson(value, sqrt(max(0.0, variance + added)), equal_items, level, freedom)
         return Interval(sqrt(variance), *ends)
 
-    equal, freedom = effective_items(groups, weights), item_freedom(groups, weights)
+    equal = effective_items(groups, weights)
+    freedom = item_freedom(groups, equal)
     if others is None or isinstance(others, str):
         reason = {} if others is None else {ANNOTATORS: Interval(None, None, None, others)}
         return leading(plain, {ITEMS: made(over_items, equal, freedom), **reason}, interval_for)

@@ -368,10 +368,9 @@ def effective_items(groups: Clustered, weights: Floats) -> float:
     return total(groups.items * weights) ** 2 / total(groups.unit_sizes * groups.per_unit(weights) ** 2)
 
 
-def item_freedom(groups: Clustered, weights: Floats) -> float:
-    """The degrees of freedom of a variance over items or clusters, one less than the effective number of them."""
-    freedom = effective_items(groups, weights) - 1
-    return freedom if groups.clusters else max(freedom, min(LEAST_FREEDOM, groups.units - 1))
+def item_freedom(groups: Clustered, effective: float) -> float:
+    """The degrees of freedom of a variance over so many effective items or clusters: one less than these."""
+    return effective - 1 if groups.clusters else max(effective - 1, min(LEAST_FREEDOM, groups.units - 1))
 
 
 def wilson(

@@ -32,6 +32,7 @@ ONE_CLUSTER = "all items are in one cluster: how clusters differ cannot be seen"
 CELLS_AT_ONCE = 4_000_000
 UNDERFLOW = -2000  # powers of two beyond which a weight is nothing beside the largest
 SMALL = 1 << 16
+ADDED_PAIRS = 2
 GATHERING = 100  # looking up one pair of labels takes about as long as this many steps of a matrix product
 
 
@@ -255,15 +256,15 @@ class ItemGroups(Clustered):
         return ItemGroups(self.n[chosen], self.agreeing_pairs[chosen], self.items[chosen], cluster, self.pair)
 
 
-def item_groups(tally: Tally, similar: LabelCounts | None = None) -> ItemGroups:
-    """The pairable items by (n, agreeing pairs), and by cluster; under a metric with partial credit from the votes.
+def item_groups(tally: Tally, counts: LabelCounts | None = None) -> ItemGroups:
+    """The pairable items by (n, agreeing pairs), and by cluster; from the ``counts`` if labels agree in part.
 
     >>> groups = item_groups(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
     >>> groups.n.tolist(), groups.agreeing_pairs.tolist(), groups.items.tolist()
     ([2, 2, 3], [0.0, 2.0, 6.0], [1.0, 1.0, 1.0])
     """
-    if similar is not None:
-        return similar.groups
+    if counts is not None and counts.similarity is not None:
+        return counts.groups
     cells = [(NO_VALUE, cell, count) for cell, count in tally.cells.items()]
     if tally.clusters is not None and tally.grouped is not None:
         patterns = tally.grouped.by_cluster().items()
@@ -325,7 +326,10 @@ class LabelCounts(Clustered):
 
     @cached_property
     def pair(self) -> float:
-        """The variance of the agreement of a pair over θ(1 − θ), pooled with the weights of annotations_m1."""
+        """The variance of the agreement of a pair over θ(1 − θ), pooled with the weights of annotations_m1.
+
+        Among few pairs large differences are easily missing: two more are added that agree in full or not at all.
+        """
         if self.similarity is None:
             return 1.0
         within = self.items / self.n * (self.n > 1)
@@ -334,7 +338,8 @@ class LabelCounts(Clustered):
         if not 0 < theta < 1:
             return 1.0
         squared = self.per_group(self.count * (self.smoothed(self.count, self.similarity**2) - 1.0))
-        return max(0.0, total(within * squared) / pairs - theta**2) / (theta * (1 - theta))
+        seen = max(0.0, total(within * squared) / pairs - theta**2) / (theta * (1 - theta))
+        return (pairs * seen + ADDED_PAIRS) / (pairs + ADDED_PAIRS)
 
     def per_group(self, entries: Floats) -> Floats:
         """Sum entries within each group."""
@@ -443,10 +448,17 @@ def _sum(terms: Sequence[Fraction]) -> Fraction:
 def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
     """The votes of all items, by cluster if there are clusters; None if the tally keeps no patterns.
 
+    A metric with partial credit needs them.
+
     >>> counts = votes(Tally.from_items([{"yes": 2, "no": 1}, {"yes": 2}, {"yes": 2}]))
     >>> counts.labels, counts.items.tolist(), counts.n.tolist()
     (('no', 'yes'), [1.0, 2.0], [3.0, 2.0])
     """
+    if tally.patterns is None and metric is not None and metric.rule != NOMINAL:
+        raise DataError(
+            f"metric {metric.name}: too many different combinations of labels to keep; "
+            "group the labels, or use the nominal metric"
+        )
     if tally.patterns is None:
         return None
     ordered, cluster = sorted(tally.patterns.items()), None  # in a fixed order
@@ -497,16 +509,3 @@ def votes_in_codes(codes: Codes) -> LabelCounts:
     item, label, count = codes.counts
     ones = np.ones(codes.items)
     return LabelCounts(codes.labels, ones, item.astype(np.int64), label.astype(np.int64), count.astype(np.float64))
-
-
-def similar_votes(tally: Tally, metric: Metric | None) -> LabelCounts | None:
-    """The votes under a metric; None if only equal labels agree. Raises if the tally does not keep them."""
-    if metric is None or metric.rule == NOMINAL:
-        return None
-    counts = votes(tally, metric)
-    if counts is None:
-        raise DataError(
-            f"metric {metric.name}: too many different combinations of labels to keep; "
-            "group the labels, or use the nominal metric"
-        )
-    return counts

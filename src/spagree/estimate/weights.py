@@ -76,7 +76,7 @@ class Weights:
 def weigh(scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None = None) -> Weights:
     """The weights a scheme gives to the numbers of annotations that occur in a tally.
 
-    ``votes`` is given under a metric: variances then follow from it.
+    Under a metric with partial credit variances follow from the ``votes``.
 
     >>> tally = Tally.from_items([{"a": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 3}])
     >>> {n: str(k) for n, k in weigh("edge", tally).by_n.items()}
@@ -107,6 +107,7 @@ def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, votes
                 raise UsageError(f"custom weights: {weight!r} for n = {n}; a weight is a positive number")
         return Weights(CUSTOM, {n: Fraction(weight) for n, weight in weights.items()})
     check_scheme(scheme)
+    votes = None if votes is None or votes.similarity is None else votes
     entry, classes = REGISTRY[scheme], len(tally.pairable_labels)
     if entry.needs_classes and classes < 2 and votes is None:
         why = "all annotations carry one label" if classes else "there is no label"
