@@ -1,4 +1,11 @@
-"""Tally → Findings: weights, agreement, uncertainty, the assumption check."""
+"""Tally → Findings, and from single annotations the breakdowns.
+
+Every figure goes the same way. ``votes`` lays items out and sums them for each number of annotations (Sizes);
+``weights`` says what an item with n annotations counts; ``jackknife`` says what each item, cluster, annotator, team or
+annotation takes from the sums when it is left out; ``others`` makes of that the intervals for these annotators and for
+others. SPA, the kappas (``chance``), two rounds (``comparison``), a model among people (``models``) and marks differ in
+the figure that is summed, not in the way.
+"""
 
 from spagree.estimate.chance import COEFFICIENTS, Corrected
 from spagree.estimate.findings import Data, Findings, PerItem, find

@@ -369,7 +369,7 @@ class Ratio:
         """What can be left out, and what the item then has."""
         if self.visits is not None and kind in self.visits.leaving:
             return self.visits.leaving[kind]
-        unit = self.visits.people.teams if kind == "teams" and self.visits is not None else self.cluster
+        unit = self.visits.people.item_teams if kind == "teams" and self.visits is not None else self.cluster
         rows = np.flatnonzero(self.n > 1)
         none, times = np.zeros(len(rows)), self.items[rows]
         place = np.arange(len(rows))

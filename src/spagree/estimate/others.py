@@ -15,12 +15,12 @@ from typing import Literal
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, numbered, sums
+from spagree.codes import Codes, Floats, Ints, counted, numbered, run_starts, sums
 from spagree.counts.tally import People, Tally
 from spagree.errors import count
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Kinds, Units
-from spagree.estimate.pairs import PairSums, connected, pair_sums, team_of_each
+from spagree.estimate.pairs import PairSums, connected, pair_sums
 from spagree.estimate.uncertainty import (
     ANNOTATORS,
     AUTO,
@@ -36,7 +36,7 @@ from spagree.estimate.uncertainty import (
     steadied,
     wilson,
 )
-from spagree.estimate.votes import ONE_CLUSTER, ItemGroups, LabelCounts, Sizes, total, votes_in_codes
+from spagree.estimate.votes import ALONE, ONE_CLUSTER, ItemGroups, LabelCounts, Sizes, renumbered, total, votes_in_codes
 from spagree.estimate.weights import ByN
 
 MOST_ONE_BY_ONE = 500_000  # annotations to leave out one by one; of more, those of a kind together
@@ -107,31 +107,42 @@ class Others:
         counted = (self.votes.n > 1)[self.codes.item] & (self.codes.annotator >= 0)
         return np.bincount(self.codes.annotator[counted], minlength=len(self.codes.annotators)).astype(np.float64)
 
+    @property
+    def connected(self) -> Ints | None:
+        """A number per annotator, the same for those who share items; None if it is not known who met."""
+        return connected(self.codes.item, self.codes.annotator, len(self.codes.annotators))
+
     @cached_property
     def teams(self) -> Ints | None:
-        """The team of each item whose annotators met, numbered from 0, −1 for other items.
+        """The team of each annotator, numbered from 0.
 
-        None if all are one team, or may be: an unknown annotator may have met both sides.
+        None if all are one team, or may be: it is not known who met, or an unknown annotator may have met both sides.
         """
-        if self.unknown:
+        group = None if self.unknown else self.connected
+        if group is None:
             return None
-        team, pairable = team_of_each(self.codes), self.votes.n > 1
-        numbers = np.full(len(team), -1)
-        numbers[pairable] = numbered(team[pairable])[1]
-        sizes = np.bincount(numbers[self.codes.item] + 1)[1:]
-        return numbers if len(sizes) > 1 and sizes.max() < NEARLY_ALL * sizes.sum() else None
+        numbers = numbered(group)[1]
+        sizes = sums(numbers, self.shared, int(numbers.max(initial=-1)) + 1)
+        is_whole = (sizes > 0).sum() < 2 or sizes.max() >= NEARLY_ALL * sizes.sum()
+        return None if is_whole else numbers
+
+    @property
+    def item_teams(self) -> Ints | None:
+        """The same for each item, by code, numbered without gaps; −1 for items whose annotators met nobody there."""
+        if self.teams is None:
+            return None
+        first = self.codes.annotator[run_starts(self.codes.item)]
+        return renumbered(np.where(self.votes.n > 1, self.teams[first], ALONE))
 
     @property
     def equal_teams(self) -> float:
         """How many equally busy teams would be as informative; infinite if all are one team."""
-        if self.teams is None:
-            return inf
-        return effective_number(np.bincount(self.teams[self.codes.item] + 1)[1:].astype(np.float64))
+        return inf if self.teams is None else effective_number(sums(self.teams, self.shared, int(self.teams.max()) + 1))
 
     @property
     def team_count(self) -> int:
         """How many teams share no item with each other."""
-        return 1 if self.teams is None else int(self.teams.max()) + 1
+        return 1 if self.teams is None else len(counted(self.teams[self.shared > 0])[0])
 
     @cached_property
     def meetings(self) -> PairSums | None:
@@ -172,7 +183,7 @@ class Others:
         if kind == "annotations":
             votes = self.patterns if shares else self.patterns.pairable()
             return votes, jackknife.annotations(votes)
-        votes = replace(self.votes, cluster=self.cluster if kind == "items" else self.teams)
+        votes = replace(self.votes, cluster=self.cluster if kind == "items" else self.item_teams)
         return votes, jackknife.items(votes, shares=shares)
 
     def spread(
@@ -252,32 +263,17 @@ class InTally(Others):
         """Items each annotator shares with others."""
         return self.kinds.shared
 
-    @cached_property
-    def teams(self) -> Ints | None:
-        """The team of each annotator, numbered from 0; None if all are one team, or it is not known who met."""
-        if self.unknown or (self.met is None and not len(self.codes.item)):
-            return None
+    @property
+    def connected(self) -> Ints | None:
+        """A number per annotator, the same for those who share items; None if it is not known who met."""
         place = {who: number for number, who in enumerate(self.kinds.annotators)}
-        if self.met is None:
-            known = np.array([place.get(who, -1) for who in self.codes.annotators], dtype=np.int64)
-            group = connected(self.codes.item, known[self.codes.annotator], len(place))
-        else:
+        if self.met is not None:
             ends = np.array([place[who] for pair in self.met for who in pair[:2]], dtype=np.int64)
-            group = connected(np.repeat(np.arange(len(self.met)), 2), ends, len(place))
-        numbers = numbered(group)[1]
-        sizes = sums(numbers, self.shared, int(numbers.max(initial=-1)) + 1)
-        is_whole = (sizes > 0).sum() < 2 or sizes.max() >= NEARLY_ALL * sizes.sum()
-        return None if is_whole else numbers
-
-    @property
-    def equal_teams(self) -> float:
-        """How many equally busy teams would be as informative; infinite if all are one team."""
-        return inf if self.teams is None else effective_number(sums(self.teams, self.shared, int(self.teams.max()) + 1))
-
-    @property
-    def team_count(self) -> int:
-        """How many teams share no item with each other."""
-        return 1 if self.teams is None else len(set(self.teams[self.shared > 0].tolist()))
+            return connected(np.repeat(np.arange(len(self.met)), 2), ends, len(place))
+        if not len(self.codes.item):
+            return None
+        known = np.array([place.get(who, -1) for who in self.codes.annotators], dtype=np.int64)
+        return connected(self.codes.item, known[self.codes.annotator], len(place))
 
     @cached_property
     def meetings(self) -> PairSums | None:

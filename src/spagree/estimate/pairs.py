@@ -124,18 +124,6 @@ def overlap(codes: Codes, *, bridges: bool = True) -> Overlap:
     )
 
 
-def team_of_each(codes: Codes) -> Ints:
-    """The team of each item, by the lowest code among the annotators it is connected with.
-
-    >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> codes = Codes(ints(0, 0, 1, 1, 2), ints(1, 0, 2, 3, 2), ints(0, 0, 0, 0, 0), tuple("abcd"), ("x",))
-    >>> team_of_each(codes).tolist()
-    [0, 2, 2]
-    """
-    group = connected(codes.item, codes.annotator, len(codes.annotators))
-    return group[codes.annotator[run_starts(codes.item)]]
-
-
 def is_cheap(codes: Codes) -> bool:
     """Whether all pairs that met can be examined by default."""
     size = np.bincount(codes.item, minlength=codes.items)
