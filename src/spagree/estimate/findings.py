@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -10,7 +11,7 @@ from statistics import median
 from typing import Self
 
 from spagree.counts.count import Counted
-from spagree.counts.tally import Tally, commonest_first
+from spagree.counts.tally import Pattern, Tally, commonest_first
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
 from spagree.estimate.jackknife import ordinal_variance
 from spagree.estimate.missingness import Missingness, missingness
@@ -252,11 +253,42 @@ def _codes(numbers: Sequence[str], *, is_most: bool) -> list[str]:
     return codes
 
 
+def _is_said_at_random(patterns: Mapping[Pattern, int], label: str) -> bool:
+    """Whether annotators agree on one label as if they did not look, and on the others far more than by chance.
+
+    >>> _is_said_at_random({(("0", 3),): 40, (("1", 3),): 40, (("-1", 1), ("0", 2)): 30}, "-1")
+    True
+    """
+    sizes = Counter[str]()
+    met = both = pairs = same = 0
+    for pattern, items in patterns.items():
+        counts = dict(pattern)
+        sizes.update({name: items * n for name, n in pattern})
+        own = counts.pop(label, 0)
+        rest = sum(counts.values())
+        met += items * own * (own + rest - 1)  # who is beside somebody who said it, and who said it, too
+        both += items * own * (own - 1)
+        pairs += items * rest * (rest - 1)
+        same += items * sum(n * (n - 1) for n in counts.values())
+    if min(met, pairs) < MIN_PAIRS:
+        return False
+    share = sizes[label] / sizes.total()
+    del sizes[label]
+    chance = sum((n / sizes.total()) ** 2 for n in sizes.values())
+    is_blind = both / met < share + 2 * (2 * share * (1 - share) / met) ** 0.5
+    return is_blind and same / pairs > chance + FAR * (1 - chance)
+
+
+MIN_PAIRS, FAR = 60, 0.3  # of annotations; agreement beyond chance
+
+
 def warn_missing(counted: Counted, weights: str | CustomWeights, metric: Metric) -> tuple[Warning, ...]:
     """Labels that look missing, the option that leaves them out, and the agreement it would give."""
     labels = counted.tally.labels
     are_sets = metric.rule in SET_METRICS  # an empty set is an answer: none of the options
     looks = [label for label in looks_missing(labels) if not (are_sets and label in EMPTY_SETS)]
+    if not looks and labels.keys() == {"-1", "0", "1"} and _is_said_at_random(counted.tally.patterns or {}, "-1"):
+        looks = ["-1"]
     if not looks:
         return ()
     value = find(counted.without(looks), weights, metric=metric).spa.value

@@ -256,7 +256,7 @@ def is_object(text: str) -> bool:
     >>> is_object('{"a": 1}'), is_object('{"'), is_object('[{"a": 1}]')
     (True, False, True)
     """
-    return OBJECT.fullmatch(text) is not None
+    return OBJECT.fullmatch(text) is not None or text == "{}"
 
 
 def plain_name(column: str) -> str:

@@ -345,11 +345,23 @@ def flagged(votes: Votes) -> str:
     return table(["item", "anna", "ben", "cleo", "x"], rows)
 
 
+def padded(votes: Votes) -> str:
+    """-1 stands for those who did not answer."""
+    rows = ([f"t{i}", str([int(v.get(f"w{n}", "-1")) for n in range(4)])] for i, v in given(votes).items())
+    return table(["id", "labels"], rows)
+
+
+def with_set(votes: Votes) -> str:
+    return table(["id", "essay_set", "a", "b", "c"], ([f"t{i}", 1, *v.values()] for i, v in given(votes).items()))
+
+
 LOOKS: list[tuple[str, Votes, Callable[[Votes], str], dict[str, Any]]] = [
     ("kinds_of_annotators", voted(YES_NO), lambda votes: beside(votes, "source", ("human", "gpt-4")), {}),
     ("kinds_of_annotators", voted(YES_NO), lambda votes: beside(votes, "is_model", ("0", "1")), {}),
     ("item_parts", voted(YES_NO), shuffled, {}),
     ("item_parts", voted(YES_NO, items=80), batches, {}),
+    ("looks_missing", voted(("0", "1"), 3, 4, 120), padded, {"format": "lists"}),
+    ("looks_constant", voted(SCALE, 3, 3), with_set, {"format": "wide", "item": "id"}),
     ("looks_computed", voted(("0", "1"), 3, 3, 120), flagged, {"format": "wide", "item": "item"}),
 ]
 

@@ -60,13 +60,17 @@ def laid_out(table: Table, read_as: Recognised) -> Layout:
             seen = columns_at(table, range(len(table.columns)))
             items = max(seen, key=lambda p: 0 if seen[p].is_text else len(seen[p].values))
             return laid_out(replace(everywhere(table, [items], seen), is_spread=True), read_as)
-        ways = _working(table, read_as.request, refused.ways)
+        ways = _first_working(table, read_as.request, refused.ways)
         raise ColumnError("\n  ".join([refused.says, *ways, *refused.others])) from None
     single = single_labels(table, layout, read_as.request) if read_as.format == "long" else None
-    if single is None or not (ways := _working(table, read_as.request, single.ways)):
+    if single is None or not (ways := _first_working(table, read_as.request, single.ways)):
         return layout
     warning = Warning("single_labels", "; ".join([single.says, *ways]))
     return replace(layout, warnings=(*layout.warnings, warning))
+
+
+def _first_working(table: Table, request: Request, groups: Sequence[Sequence[str]]) -> list[str]:
+    return next(filter(None, (_working(table, request, likely) for likely in groups)), [])
 
 
 def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]:

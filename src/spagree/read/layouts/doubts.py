@@ -911,9 +911,11 @@ def grid(view: View) -> Iterator[Values]:
     numbered = [side for side in sides if all(word.isdecimal() or named_like(word, people) for word in side[0])]
     rounds = [side for side in sides if all(words("rounds") & set(words_of(word)) for word in side[1])]
     scaled = [side for side in sides if _share_nothing([view.columns(group) for group in side[2]])]
+    asked = words("beside_labels", "named_answers")  # what somebody says, beside the label
+    named = [side for side in sides if any(asked & set(words_of(word)) for word in side[1])]
     hints = [
         f"if {listed(side, 5)} are annotators, for {shown(one)}: {table.options(LABEL, group)}"
-        for side, others, groups in rounds or numbered or scaled or sides
+        for side, others, groups in rounds or numbered or named or scaled or sides
         for one, group in zip(others[:MOST_QUESTIONS], groups, strict=False)
     ]
     yield {"first": listed(first, 5), "last": listed(last, 5), "hints": hints}
@@ -1329,9 +1331,31 @@ def looks_computed(view: View) -> Iterator[Values]:
                 values[tuple(sorted(map(plain_text, row)))].append(label)
         again = sum(len(given) - 1 for labels, given in values.items() if len(set(labels)) > 1)
         follows[column.name] = again >= MIN_ROWS_TO_SEE_RULE and all(len(set(given)) == 1 for given in values.values())
+    rows = whole_rows(columns) if follows and all(column.is_whole for column in columns) else []
+    if len(rows) >= MIN_ROWS_TO_SEE_RULE:  # of a sum and its parts, each follows from the others
+        sums = {column.name: all(2 * row[n] == sum(row) for row in rows) for n, column in enumerate(columns)}
+        follows = sums if any(sums.values()) else follows
     if sum(follows.values()) == 1 and not any(looks_like_consensus(view)):
         name = next(name for name in follows if follows[name])
         yield {"name": shown(name), "option": opt.exclude_annotator(name)}
+
+
+@Doubt(
+    "looks_constant",
+    "column {name} holds {value} in every row, unlike the others: if it is no annotator, leave it out: {option}",
+    of=(WIDE,),
+    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
+    guessed=(LABEL,),
+)
+def looks_constant(view: View) -> Iterator[Values]:
+    """A column has one value, which is less than most of what the others hold."""
+    columns = [column for column in view.ratings if column.name not in view.excluded]
+    constant = [c for c in columns if len(c.values) == 1 and c.values.total() == len(c.cells) and not is_person(c.name)]
+    for column in constant if 2 * len(constant) < len(columns) else ():
+        (value,) = column.values
+        others = [c.values for c in columns if c not in constant]
+        if 2 * sum(values[value] for values in others) < sum(values.total() for values in others):
+            yield {"name": shown(column.name), "value": shown(value), "option": opt.exclude_annotator(column.name)}
 
 
 @Doubt(

@@ -18,6 +18,7 @@ from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, is_missing, nw
+from spagree.read.cells import with_missing
 from spagree.read.columns import is_list, is_person, plain_text
 from spagree.read.frames import collected
 from spagree.read.request import EACH_ROW, Request
@@ -270,7 +271,8 @@ def lists(table: Table, request: Request) -> Layout:
     guessed = frozenset(
         {role for role, named in ((ITEM, request.item), (LABEL, request.label)) if named is None and keys}
     )
-    return Layout(nw.from_native(frame.lazy()), "lists", names_of, guessed, warnings)
+    given_labels = with_missing(nw.from_native(frame.lazy()), request.missing_texts)
+    return Layout(given_labels, "lists", names_of, guessed, warnings)
 
 
 def fields(column: columns.Sampled) -> list[str]:

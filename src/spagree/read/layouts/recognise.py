@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 from spagree.errors import ColumnError
@@ -33,7 +33,7 @@ from spagree.read.columns import (
     words_of,
 )
 from spagree.read.layouts import doubts, lists
-from spagree.read.request import EACH_ROW, Request
+from spagree.read.request import Request
 from spagree.read.table import Layout, Table, listed, shown
 from spagree.read.words import ranked, words
 
@@ -234,10 +234,13 @@ def _is_headless(table: Table) -> bool:
 
 
 class UndecidedError(ColumnError):
-    """No layout fits; ``ways`` say how the table may be read, and ``others`` what else may help."""
+    """No layout fits; ``ways`` say how the table may be read, the likeliest first, and ``others`` what else may help.
 
-    def __init__(self, says: str, ways: Sequence[str], others: Sequence[str]) -> None:
-        super().__init__(says, [*ways, *others])
+    Ways come in groups; a group is for tables that cannot be read in any way of those before.
+    """
+
+    def __init__(self, says: str, ways: Sequence[Sequence[str]], others: Sequence[str]) -> None:
+        super().__init__(says, [*chain.from_iterable(ways), *others])
         self.says, self.ways, self.others = says, ways, others
 
 
@@ -246,12 +249,14 @@ def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles, request:
     doubts.refuse(doubts.View(table, doubts.UNKNOWN, {}, compared=range(len(table.columns))))
     options = " and ".join(opt[role] for role in lacking)
     is_headless = _is_headless(table)
-    ways, others = [], [f"name the column of the {' and of the '.join(lacking)} with {options}"]
+    ways: list[list[str]] = []
+    others = [f"name the column of the {' and of the '.join(lacking)} with {options}"]
     if request.header and is_headless:
-        ways = [f"{way} {opt.no_header}" for way in _layouts(headless(table), Roles({}, frozenset()))]
+        guesses = _layouts(headless(table), Roles({}, frozenset()))
+        ways = [[f"{way} {opt.no_header}" for way in group] for group in guesses]
         others.insert(0, f"the first line looks like data and not like names: {opt.no_header}")
     elif LABEL in lacking or len(table.columns) > len(lacking) + 1 or _lists(table, roles):
-        ways = _layouts(table, roles)
+        ways = [*_layouts(table, roles)]
     if table.is_text and not is_numbered(table.columns) and not is_headless:
         full = [
             row for row in table.sample[:MOST_TRIED] if len(row) == len(table.columns) and all(map(plain_text, row))
@@ -279,7 +284,7 @@ def single_labels(table: Table, layout: Layout, request: Request) -> UndecidedEr
         return None
     item, label = (shown(table.columns[places[role][0]]) for role in (ITEM, LABEL))
     says = f"column {item} has a different value in each row, so {label} holds one label of each item"
-    return UndecidedError(says, _layouts(table, Roles({ITEM: places[ITEM][0]}, frozenset())), [])
+    return UndecidedError(says, [*_layouts(table, Roles({ITEM: places[ITEM][0]}, frozenset()))], [])
 
 
 def headless(table: Table) -> Table:
@@ -288,8 +293,8 @@ def headless(table: Table) -> Table:
     return replace(table, columns=numbers, sample=[table.columns, *table.sample])
 
 
-def _layouts(table: Table, roles: Roles) -> list[str]:
-    """The likely layouts, the likeliest first."""
+def _layouts(table: Table, roles: Roles) -> Iterator[list[str]]:
+    """The likely layouts in groups, the likeliest first."""
     taken = set(roles.positions.values())
     columns = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]])
     others = [p for p in columns if p not in taken]
@@ -299,34 +304,39 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         classes = list(without_flags({p: columns[p] for p in switches}).values())
         ways = [hint, f"if each column of 0 and 1 is a separate question, choose one: {opt.label(classes[0].name)}"]
         is_class = all(any(str(value).casefold() in words("on") for value in row) for row in rows_of(classes))
-        return ways if is_class else ways[::-1]
-    has_both = ITEM in roles.positions and ANNOTATOR in roles.positions
-    if has_both and not columns[roles.positions[ITEM]].is_id:
-        keys = [roles.positions[role] for role in (ITEM, ANNOTATOR)]
-        free = [p for p in others if not any(table.follows([key], p) for key in keys)]
-        places = {ITEM: keys[:1], ANNOTATOR: keys[1:]}
-        parts = doubts.telling(table, places) if table.different(keys) < len(table.sample) else []
-        free = [p for p in free if not (parts and table.follows(parts, p))]
-        free = [p for p in free if not (columns[p].is_beside_labels or columns[p].is_derived)]
-        names = [column.name for column in may_be_labels(columns[p] for p in free)][:MOST_NESTED]
-        also = f" {table.options(ITEM, parts)}" if parts else ""
-        ways = [f"if {shown(name)} holds the labels: {opt.label(name)}{also}" for name in names]
-        return [*ways, f"if each of them is a question of its own: {opt.all_questions}"] if len(ways) > 1 else ways
-    if nested := _paired(table, roles, columns) or _lists(table, roles):
-        return nested
-    is_wide = sum(is_person(column.name) for column in columns.values()) > 1
-    if not is_wide and (annotations := _as_list(table, roles, columns)):
-        return annotations
+        yield ways if is_class else ways[::-1]
+    if ITEM in roles.positions and ANNOTATOR in roles.positions and not columns[roles.positions[ITEM]].is_id:
+        yield _label_columns(table, roles, columns, others)
+        return
+    yield _paired(table, roles, columns)
+    yield _lists(table, roles)
+    if sum(is_person(column.name) for column in columns.values()) < FEWEST_PEOPLE:
+        yield _as_list(table, roles, columns)
     who = roles.positions.get(ANNOTATOR)
     people = [p for p in columns if (columns[p].is_people or p == who) and columns[p].is_unique]
     rated = sort_out({p: columns[p] for p in columns if p not in people}, is_form=True).rated
     if not people or (ITEM in roles.positions and not all(is_item(columns[p].name) for p in rated)):
-        return _broad(table, roles, columns, others)
+        yield _broad(table, roles, columns, others)
+        return
     name = columns[who if who is not None and who in people else people[0]].name
     hints = [f"if each row is an annotator and each column an item: {opt.format('transposed')} {opt.annotator(name)}"]
     if plain_name(name) in words("other_people"):  # who may also be what was rated
         hints.append(f"if each row is an item and each column an annotator: {opt.format('wide')} {opt.item(name)}")
-    return hints if len(rated) > 1 else []
+    yield hints if len(rated) > 1 else []
+
+
+def _label_columns(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: Sequence[int]) -> list[str]:
+    """The columns that may hold the labels of a long table, and what else identifies its items."""
+    item, person = (roles.positions[role] for role in (ITEM, ANNOTATOR))
+    free = [p for p in others if not any(table.follows([key], p) for key in (item, person))]
+    is_repeated = table.different([item, person]) < len(table.sample)
+    parts = doubts.telling(table, {ITEM: [item], ANNOTATOR: [person]}) if is_repeated else []
+    free = [p for p in free if not (parts and table.follows(parts, p))]
+    free = [p for p in free if not (columns[p].is_beside_labels or columns[p].is_derived)]
+    names = [column.name for column in may_be_labels(columns[p] for p in free)][:MOST_NESTED]
+    also = f" {table.options(ITEM, parts)}" if parts else ""
+    ways = [f"if {shown(name)} holds the labels: {opt.label(name)}{also}" for name in names]
+    return [*ways, f"if each of them is a question of its own: {opt.all_questions}"] if len(ways) > 1 else ways
 
 
 def _paired(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list[str]:
@@ -439,12 +449,12 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: S
     key = "" if item is None else table.columns[item]
     as_item, as_annotator = (f" {opt[role](key)}" if key else "" for role in (ITEM, ANNOTATOR))
     if item is not None and not columns[item].is_unique:
-        as_item = f" {opt.item(EACH_ROW)}"
+        as_item = f" {doubts.each_row(table, [item])}"
     people = [column.position for column in rated if is_person(column.name)] or _called_alike(rated)
     labels = f" {table.options(LABEL, people)}" if 1 < len(people) < len(rated) else ""
     wide = f"if each column is an annotator: {opt.format('wide')}{as_item}{labels}"
     counts = f"if each column is a class and the cells are counts: {opt.format('counts')}{as_item}"
-    turned = f"if each row is an annotator and each column an item: {opt.format('transposed')}{as_annotator}"
+    turned = f"if each row is an annotator and each column an item: {opt.format('transposed')}{as_annotator}{labels}"
     fractions = [column for column in rated if not column.is_whole]  # not the number of annotations beside them
     if lists.are_shares(list(rows_of(fractions))):
         return [
@@ -456,12 +466,13 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: S
     # in pivot tables an empty cell means 0
     filled = [replace(column, cells=tuple(plain_text(value) or "0" for value in column.cells)) for column in rated]
     kept = without_sums({column.position: column for column in filled if column.is_whole})
+    may_turn = [turned] if len(table.sample) < MANY_ROWS * len(rated) else []
     if len(kept) > 1 and (_may_be_counts([*kept.values()]) or _may_be_counts(rated)):
-        return [counts, wide]
+        return [counts, wide, *(may_turn if labels else [])]
     asked = sort_out({column.position: column for column in rated}, is_form=True).rated
     if len(asked) > 1 and all(is_item(columns[p].name) for p in asked):
         return [turned, wide]
-    return [wide, turned] if len(table.sample) < MANY_ROWS * len(rated) else [wide]
+    return [wide, *may_turn]
 
 
 def _called_alike(columns: Sequence[Sampled]) -> list[int]:
