@@ -443,6 +443,7 @@ def test_json_keys_that_come_late_and_texts_that_csv_would_have_to_quote(write: 
         ("a.jsonl", b'{"item": 1, "label": 2}\n\n[1]\n', ["a.jsonl:3:", "expected an object"]),
         ("a.jsonl", b'{"item": 1, "label": "a\\u0000b"}\n', ["a.jsonl:1:", "NUL"]),
         ("a.json", b'[{"item": 1, "label": 2},\n {"item": 1', ["a.json:2:", "not JSON"]),
+        ("a.json", b'{\n  "item": 1,\n  "label": \n', ["a.json:4: column 1", "not JSON"]),
         ("a.json", b'[{"item": 1, "label": 2}, 7]', ["a.json: object 2", "expected an object"]),
         ("a.json", b"[]", ["a.json", "no objects"]),
         ("a.jsonl", b'{"item": "\xff"}\n', ["a.jsonl:1:", "0xff", "encoding="]),

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from exports import ITEMS, PEOPLE, ROWS, SPA, Write, jsonl, zipped
+from test_amazon import HEADER
+from test_crowds import ZOO, classified, task
 from test_label_studio import result, task_of
-from test_mturk import HEADER
 from test_prodigy import prodigy
 from test_traces import LANGFUSE, LANGSMITH, PHOENIX
-from test_zooniverse import ZOO, classified, task
 
 import spagree
 from spagree.read import read

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_crowds
 import test_doccano
 import test_label_studio as studio
 import test_prodigy
-import test_toloka
 
 import spagree
 from command import Run
@@ -90,7 +90,7 @@ def test_without_times_the_first_two_cannot_be_told(tmp_path: Path) -> None:
 
 def test_left_out_is_told_in_full_and_in_json(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "t.tsv"
-    path.write_text(test_toloka.API)
+    path.write_text(test_crowds.API)
     text = " ".join(run("score", path, "--ground-truth", "drop")[1].split())
     for line in (
         "1 annotation: rejected",

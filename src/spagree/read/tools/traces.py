@@ -85,22 +85,20 @@ def _tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *grou
     )
 
 
-LANGFUSE_FIELDS = Fields(
-    items=("observationId", "observation_id", "traceId", "trace_id", "sessionId", "session_id"),
-    question=("name",),
-    labels=("stringValue", "string_value", "value"),
-    times=("timestamp", "createdAt", "created_at"),
-    kind=("source",),
-    people=("authorUserId", "author_user_id"),
-    models=("evaluator", "evaluatorName", "jobConfigurationId", "job_configuration_id", "configId", "config_id"),
-    kinds={"annotation": HUMAN, "eval": MODEL, "api": PROGRAM},
-)
-
 LANGFUSE = _tool(
     "langfuse",
     "Langfuse",
     {"item": "observationId, traceId", "annotator": "authorUserId", "time": "timestamp"},
-    LANGFUSE_FIELDS,
+    Fields(
+        items=("observationId", "observation_id", "traceId", "trace_id", "sessionId", "session_id"),
+        question=("name",),
+        labels=("stringValue", "string_value", "value"),
+        times=("timestamp", "createdAt", "created_at"),
+        kind=("source",),
+        people=("authorUserId", "author_user_id"),
+        models=("evaluator", "evaluatorName", "jobConfigurationId", "job_configuration_id", "configId", "config_id"),
+        kinds={"annotation": HUMAN, "eval": MODEL, "api": PROGRAM},
+    ),
     ("traceId", "trace_id"),
     ("dataType", "data_type"),
     ("name",),
@@ -108,44 +106,40 @@ LANGFUSE = _tool(
 )
 
 
-LANGSMITH_FIELDS = Fields(
-    items=("run_id",),
-    question=("key",),
-    labels=("value", "score"),
-    times=("created_at",),
-    kind=("feedback_source.type",),
-    people=("feedback_source.user_id", "feedback_source.user_name", "feedback_source.ls_user_id"),
-    models=("feedback_source.metadata.evaluator", "feedback_source.user_name"),
-    kinds={"app": HUMAN, "model": MODEL, "auto_eval": MODEL, "api": PROGRAM},
-)
-
 LANGSMITH = _tool(
     "langsmith",
     "LangSmith",
     {"item": "run_id", "annotator": "feedback_source.user_id", "time": "created_at"},
-    LANGSMITH_FIELDS,
+    Fields(
+        items=("run_id",),
+        question=("key",),
+        labels=("value", "score"),
+        times=("created_at",),
+        kind=("feedback_source.type",),
+        people=("feedback_source.user_id", "feedback_source.user_name", "feedback_source.ls_user_id"),
+        models=("feedback_source.metadata.evaluator", "feedback_source.user_name"),
+        kinds={"app": HUMAN, "model": MODEL, "auto_eval": MODEL, "api": PROGRAM},
+    ),
     ("run_id",),
     ("key",),
     ("feedback_source", "feedback_source.type"),
 )
 
 
-PHOENIX_FIELDS = Fields(
-    items=("span_id", "context.span_id", "trace_id", "session_id"),
-    question=("annotation_name", "name"),
-    labels=("result.label", "label", "result.score", "score"),
-    times=("created_at",),
-    kind=("annotator_kind",),
-    people=("user_id", "identifier"),
-    models=("identifier", "user_id"),
-    kinds={"human": HUMAN, "llm": MODEL, "code": PROGRAM},
-)
-
 PHOENIX = _tool(
     "phoenix",
     "Phoenix",
     {"item": "span_id", "annotator": "user_id, identifier", "time": "created_at"},
-    PHOENIX_FIELDS,
+    Fields(
+        items=("span_id", "context.span_id", "trace_id", "session_id"),
+        question=("annotation_name", "name"),
+        labels=("result.label", "label", "result.score", "score"),
+        times=("created_at",),
+        kind=("annotator_kind",),
+        people=("user_id", "identifier"),
+        models=("identifier", "user_id"),
+        kinds={"human": HUMAN, "llm": MODEL, "code": PROGRAM},
+    ),
     ("annotator_kind",),
     ("span_id", "context.span_id", "trace_id", "session_id"),
 )
