@@ -17,8 +17,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+import test_amazon
 import test_datasets
-import test_ground_truth
 import test_label_studio as studio
 import test_labelbox
 import test_potato
@@ -438,7 +438,7 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
     "argilla": ("e.json", test_datasets.FLAT),
     "argilla nested": ("e.json", [{"id": 1, "fields": {}, "suggestions": {}, "responses": {"q": [{"value": ["a"], "user_id": "u"}]}}]),
     "argilla v1": ("e.json", [{"id": 1, "q": test_datasets.V1}, {"id": 2, "q": {"user_id": ["u"], "value": ["x"], "status": ["submitted"]}}]),
-    "ground-truth": ("e.json", [json.loads(test_ground_truth.answers(("w", {"q": {"labels": ["a", "b"]}}), ("v", {"q": {"yes": True}})))]),
+    "ground-truth": ("e.json", [json.loads(test_amazon.answers(("w", {"q": {"labels": ["a", "b"]}}), ("v", {"q": {"yes": True}})))]),
     "ground-truth custom": ("e.json", [{"source": "s", "j": {"annotationsFromAllWorkers": [{"workerId": "w", "annotationData": {"content": '{"q": {"label": "a"}}'}}]}}]),
     "labelbox": ("e.json", [test_labelbox.labelled("d", "a", test_labelbox.RADIO, test_labelbox.LIST, test_labelbox.TEXT, performance_details={"skipped": False})]),
     "potato": ("e.json", [test_potato.state("ann", i1=[test_potato.given("m", "good")], i2={"m": {"labels": {"good": True}}})]),

@@ -1,7 +1,7 @@
 """JSON lines and JSON arrays: as rows of text, or object by object; numbers stay as written.
 
 A fast parser reads the values; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
-Only a few objects are in memory at once: a large array is cut, where an object ends, into smaller ones.
+Lines are read one by one, an array as a whole: its text is in memory, its objects are decoded one by one.
 """
 
 from __future__ import annotations
@@ -200,12 +200,6 @@ def _lists_inside(value: dict[str, Any], path: str = "") -> Iterator[str]:
 
 Entry = tuple[str, int, Any]  # place for messages, number, object
 FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length are exact anyway
-SOME = msgspec.json.Decoder(list[Any], float_hook=Written)
-TOGETHER = 100  # elements of an array that are decoded at once
-BLOCK = 1 << 18  # bytes of an array that are read at once
-MOST_CUTS = 3  # places where a block may be cut that are tried
-BETWEEN = re.compile(rb"\}\s*,(?=\s*\{)")  # where one object ends and another follows
-BLANKS = b" \t\r\n"
 PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 DAMAGED = "the export seems to be truncated or damaged: export it again"
@@ -260,11 +254,11 @@ def _lines(file: File) -> Iterator[Entry]:
 
 
 def _array(file: File, remedy: str) -> Iterator[Any]:
-    """The elements; from the first block that the fast parser refuses, the careful one goes on."""
+    """The elements; from the first that the fast parser refuses, the careful one goes on."""
     done = 0
     try:
-        for value in _fast_values(file):
-            yield value
+        for part in PARTS.decode(file.path.read_bytes().removeprefix(BOM_UTF8)):
+            yield FAST.decode(part)
             done += 1
     except REFUSED:
         try:
@@ -276,49 +270,6 @@ def _array(file: File, remedy: str) -> Iterator[Any]:
 
 def _not_json(file: File, error: json.JSONDecodeError, remedy: str) -> DataError:
     return DataError(f"{file.name}:{error.lineno}: column {error.colno}: not JSON: {error.msg}; {remedy}")
-
-
-def _fast_values(file: File) -> Iterator[Any]:
-    """The elements, decoded block by block."""
-    with file.path.open("rb") as stream:
-        rest, key = stream.read(BLOCK).removeprefix(BOM_UTF8).lstrip(BLANKS).removeprefix(b"["), b""
-        while more := stream.read(max(BLOCK, len(rest))):  # twice as much if no cut was right
-            rest += more
-            key = key or _last_key(rest)
-            values, end = _first_values(rest, key)
-            yield from values
-            rest = rest[end:]
-    parts = PARTS.decode(b"[" + rest)
-    starts = range(0, len(parts), TOGETHER)
-    blocks = (b"[" + b",".join(parts[start : start + TOGETHER]) + b"]" for start in starts)
-    yield from chain.from_iterable(map(SOME.decode, blocks))
-
-
-def _first_values(text: bytes, key: bytes) -> tuple[list[Any], int]:
-    """The elements before a cut, and where the next one begins; text cut in the wrong place cannot be decoded."""
-    for end in islice(_ends(text, key), MOST_CUTS):
-        try:
-            return SOME.decode(b"".join((b"[", memoryview(text)[:end], b"]"))), end + 1
-        except REFUSED:
-            continue
-    return [], 0
-
-
-def _last_key(text: bytes) -> bytes:
-    """The last key of the first object, as it is written; nothing if the text holds no whole object."""
-    try:
-        first, _ = DECODER.raw_decode(text.decode("utf-8", "replace").lstrip(" \t\r\n"))
-    except json.JSONDecodeError:
-        return b""
-    return f'"{[*first][-1]}"'.encode() if isinstance(first, dict) and first else b""
-
-
-def _ends(text: bytes, key: bytes) -> Iterator[int]:
-    """Where an object may end, last first: after the last key of the first object, if a comma and an object follow."""
-    place = len(text)
-    while key and (place := text.rfind(key, 0, place)) >= 0:
-        if gap := BETWEEN.search(text, place):
-            yield gap.end() - 1
 
 
 def as_object(value: Any, place: str) -> Any:
