@@ -112,8 +112,8 @@ def test_bars_of_pairs_of_classes_are_their_shares_of_all_disagreement(sparse: s
 def test_numeric_classes_are_sorted_as_numbers() -> None:
     labels = ("10", "9", "9", "-1", "-1", "-1")  # neither the commonest first nor as text
     rows = [(item, who, labels[(item + who * (item % 4)) % 6]) for item in range(60) for who in range(2)]
-    places = spagree.measure(rows).charts.matrix().to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
-    assert places == ["-1", "9", "10"]
+    axes = spagree.measure(rows).charts.matrix().to_dict()["layer"][0]["encoding"]
+    assert [axes[axis]["scale"]["domain"] for axis in "xy"] == [["-1", "9"], ["9", "10"]]  # a triangle
     assert in_order(["nan", "1"]) == ["1", "nan"]
     assert in_order(["b", "1"]) == ["1", "b"]
 
@@ -244,3 +244,13 @@ def test_differences_limits_and_moments_in_words() -> None:
     assert limits(0.5, 1.0) == "0.500 to 1" and limits(0.5, None) == "undefined"
     assert is_date(1e9) and not is_date(1e12) and not is_date(0)
     assert moment(0.5) == "0.5"
+
+
+def test_no_pair_falls_off_the_axes_where_some_never_met() -> None:
+    met = (("ann", "cyd"), ("bob", "cyd"), ("bob", "dan"), ("ann", "dan"))
+    rows = [((pair, n), who, "xy"[n % 3 == place]) for pair in met for n in range(20) for place, who in enumerate(pair)]
+    chart = spagree.measure([(f"{item}", *rest) for item, *rest in rows]).charts.pairs()
+    axes, cells = chart.to_dict()["layer"][0]["encoding"], values(chart, 0)
+    assert len(cells) == len(met)
+    assert all(cell["across"] in axes["x"]["scale"]["domain"] for cell in cells)
+    assert all(cell["down"] in axes["y"]["scale"]["domain"] for cell in cells)

@@ -106,3 +106,25 @@ def test_the_steps_of_a_group_are_those_of_the_group_measured_alone(tmp_path: Pa
         assert all(run(*shlex.split(step["command"])[1:])[0] == 0 for step in group["next"])
     assert Source("a.csv", {}).within("a=b", "c").command("items", "agreement.items()") == "agreement.items()"
     assert found["en"]["next"][0]["code"] == "annotators" and found["de"]["next"][0]["code"] != "annotators"
+
+
+def test_classes_are_no_step_where_one_label_makes_the_confusion() -> None:
+    steps = spagree.measure(planted.one_label(3)).next_steps
+    assert steps[0].code == "one_label"
+    assert all("c" not in step.names for step in steps if step.code == "classes")  # what the two always give
+
+
+def test_neighbours_on_a_scale_are_no_finding() -> None:
+    """They are always confused more often than by chance."""
+    agreement = spagree.measure(planted.scale(3), metric="ordinal")
+    assert not agreement.confusion()["more"].any()
+    assert "often confused" not in agreement.verdict.sentence
+
+
+def test_a_command_begins_with_its_step_and_lists_whom_it_names(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(map(",".join, [("item", "annotator", "label"), *planted.one_label(3)])) + "\n")
+    step = spagree.measure(path).next_steps[0]
+    out = run("annotators", str(path))[1].splitlines()
+    assert out[0].startswith(f"{step.sentence} {step.evidence}")
+    assert {name for line in out[2:4] for name in line.split() if name in step.names} == set(step.names)

@@ -211,7 +211,7 @@ def test_the_verdict_names_its_reasons_and_the_worst_state_decides() -> None:
     assert spagree.measure("example:sparse").verdict.state == "fine"
     assert sentence([("q1", "a", "x")]).startswith("No number: ")
     people = spagree.measure(planted.odd(3)).verdict
-    assert people.state == "look" and people.sentence.startswith("Usable, but p3 stands out")
+    assert people.state == "look" and people.sentence.startswith("Usable, but annotator p3 stands out")
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,8 @@ def steps(findings: Findings, grounds: Grounds, target: float | None = None) -> 
     first += [copy for copy in copies if not set(copy.names) & set(blind)]
     first += _by_number(findings)
     apart = [name for name in _apart(grounds, findings.spa.level) if name not in blind]
-    found = [*_together(PEOPLE, apart, findings, grounds), *_classes(grounds.confusions)]
+    found = [*_together(PEOPLE, apart, findings, grounds)]
+    found += [step for step in _classes(grounds.confusions) if not set(step.names) & _labels_of(grounds, blind)]
     found += [*_group(grounds.groups), *_period(grounds)]
     found.sort(key=lambda step: -step.beyond)
     clear = [step for step in found if step.beyond >= NOTABLE]
@@ -223,6 +224,14 @@ def _one_label(grounds: Grounds) -> list[str]:
             likely[row] = votes.count[entries].sum() / n[item[row]]
         p.append(min(1.0, len(codes.labels) * _as_many(likely, float(same.sum()))))
     return [codes.annotators[people[place]] for place in rejected(np.array([*p, *[1.0] * others]))]
+
+
+def _labels_of(grounds: Grounds, names: Sequence[str]) -> set[str]:
+    """The commonest label of each: disagreement about what somebody gives to everything is their doing."""
+    if grounds.codes is None or not names:
+        return set()
+    commonest = dict(zip(grounds.codes.annotators, label_shares(grounds.codes).commonest, strict=True))
+    return {grounds.codes.labels[commonest[name]] for name in names}
 
 
 def _as_many(likely: Floats, times: float) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,12 @@ from rich.text import Text
 from spagree.errors import count, there
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.uncertainty import POPULATIONS
+from spagree.estimate.uncertainty import POPULATIONS, Interval
 from spagree.estimate.weights import DEFAULT
 from spagree.present import sentences
 from spagree.present.next_steps import NextStep, Source, next_steps
-from spagree.present.tables import Column, cell, columns
-from spagree.present.verdicts import Verdict, checked, notes, paper_sentence, verdict
+from spagree.present.tables import NOTHING, Column, cell, columns
+from spagree.present.verdicts import Checked, Verdict, checked, notes, paper_sentence, verdict
 from spagree.present.words import (
     FIGURES,
     STATES,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 MOST_LABELS, FEWER_LABELS = 6, 3
 CITED = "Nørregaard and Derczynski (2022), arXiv:2208.06161"
 MOST_ROWS = 12
-ENDS = Column("interval", "interval", "words")
 BOTH = {"others": "other annotators", "these": "these annotators"}
 GAP = 2
 FOLDED, TIGHTEST = 14, 8  # widths to which names and words are folded before spare columns go, and before stacking
@@ -63,7 +61,8 @@ def summary(
 
     The number, what it means, and the verdict; then what to do next, what was read, and how to cite it.
     """
-    findings, spa, said = breakdowns.findings, breakdowns.findings.spa, verdict(breakdowns, target)
+    findings, spa, found = breakdowns.findings, breakdowns.findings.spa, checked(breakdowns)
+    said = verdict(breakdowns, target, found)
     colour = STATES[said.state].colour
     line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
     if both := sentences.both_intervals(findings).replace("for these annotators", "for these"):
@@ -86,7 +85,7 @@ def summary(
     for name, lines in rows.items():
         if lines:
             grid.add_row(name, Group(*lines))
-    return Group(*parts, Text(), grid, *(_in_full(breakdowns, said) if verbose else ()))
+    return Group(*parts, Text(), grid, *(_in_full(breakdowns, said, found) if verbose else ()))
 
 
 def step_lines(steps: Iterable[NextStep], *, verbose: bool = False) -> list[Text]:
@@ -98,7 +97,7 @@ def step_lines(steps: Iterable[NextStep], *, verbose: bool = False) -> list[Text
     return lines
 
 
-def _in_full(breakdowns: Breakdowns, said: Verdict) -> Iterator[RenderableType]:
+def _in_full(breakdowns: Breakdowns, said: Verdict, found: Sequence[Checked]) -> Iterator[RenderableType]:
     """Every scheme, coefficient and check, and the sentence for a paper."""
     findings = breakdowns.findings
     if findings.spa.value is not None:
@@ -113,7 +112,7 @@ def _in_full(breakdowns: Breakdowns, said: Verdict) -> Iterator[RenderableType]:
             yield _by_n_table(findings)
     if findings.data.pairable_items:  # otherwise the headline says why there is nothing to check
         yield Text("\nChecks", style="bold")
-        for check in checked(breakdowns):
+        for check in found:
             row, colour = Table.grid(padding=(0, 1)), STATES[check.state].colour
             row.add_row(Text(f"  {check.icon}", colour), Text(f"{check.title}: {check.words}", colour))
             yield row
@@ -157,39 +156,25 @@ def _scheme_table(findings: Findings) -> Listed:
     rows, styles = [], []
     for name, estimate in estimates.items():
         is_chosen = name == findings.spa.weights
-        shown = (figure(estimate.value), *_limits(findings, estimate))
-        rows.append(("▸ " + name if is_chosen else "  " + name, *shown))
+        rows.append(("▸ " + name if is_chosen else "  " + name, figure(estimate.value), *both(estimate, interval)))
         styles.append("bold" if is_chosen else "")
-    head = columns("scheme:text agreement", {"scheme": "  scheme"})
-    return Listed([*head, *_ends(findings)], rows, styles)
-
-
-def _ends(findings: Findings) -> list[Column]:
-    """A column for each interval, the leading one first; the other is spare."""
-    titles = list(sentences.whom(findings).values())
-    if len(titles) < len(POPULATIONS):
-        return [ENDS]
-    return [replace(ENDS, title=titles[0]), replace(ENDS, title=titles[1], spare=2)]
-
-
-def _limits(findings: Findings, estimate: Estimate) -> list[str]:
-    """The intervals of an estimate for these columns."""
-    names = list(sentences.whom(findings))
-    if len(names) < len(POPULATIONS):
-        return [interval(estimate)]
-    return [interval(estimate.intervals[name]) if name in estimate.intervals else "undefined" for name in names]
+    titles = {"scheme": "  scheme", **BOTH}
+    return Listed(columns("scheme:text agreement others:words these:words", titles, ("these",)), rows, styles)
 
 
 def _chance_figures(findings: Findings) -> Iterator[RenderableType]:
     """Every coefficient, and why some are undefined."""
     defined = {name: each for name, each in findings.chance.items() if each.value is not None}
-    head = columns("coefficient:text value", {"coefficient": "  coefficient"})
-    parts = columns("observed expected", {"expected": "by chance"}, ("expected", "observed"))
+    head = columns(
+        "coefficient:text value others:words these:words observed expected",
+        {"coefficient": "  coefficient", "expected": "by chance", **BOTH},
+        ("expected", "observed", "these"),
+    )
     rows = [
-        (f"  {name}", figure(each.value), *_limits(findings, each), figure(each.observed), figure(each.expected))
+        (f"  {name}", figure(each.value), *both(each, interval), figure(each.observed), figure(each.expected))
         for name, each in defined.items()
     ]
-    yield Listed([*head, *_ends(findings), *parts], rows)
+    yield Listed(head, rows)
     reasons: dict[str, list[str]] = {}
     for name, each in findings.chance.items():
         if name not in defined:
@@ -206,8 +191,8 @@ def _by_n_table(findings: Findings) -> Listed:
     ]
     if len(by_n) > MOST_ROWS:
         rows.append(("…", f"{len(by_n) - MOST_ROWS:,} more", "", ""))
-    head = columns("annotations items agreement", {"annotations": "  annotations"}, ("items",))
-    return Listed([*head, ENDS], rows)
+    head = columns("annotations items agreement interval:words", {"annotations": "  annotations"}, ("items",))
+    return Listed(head, rows)
 
 
 # Comparisons, models and groups -------------------------------------------------------------------
@@ -242,10 +227,10 @@ def differences(pairs: Sequence[Pair]) -> Listed:
     return Listed(columns("difference:name value others these", {"value": "", **BOTH}), rows)
 
 
-def both(figure: Estimate) -> tuple[str, ...]:
+def both(figure: Estimate, ends: Callable[[Interval], str] = span) -> tuple[str, ...]:
     """The intervals for other annotators and for these."""
     others, items = (figure.intervals.get(name) for name in reversed(POPULATIONS))
-    return tuple("–" if each is None or each.low is None else span(each) for each in (others, items))
+    return tuple(NOTHING if each is None or each.low is None else ends(each) for each in (others, items))
 
 
 def models_summary(models: Mapping[str, ModelFindings]) -> Group:
@@ -324,8 +309,7 @@ def plan_table(rows: sentences.Rows) -> Listed:
         )
         for row in listed
     ]
-    used = [place for place, _ in enumerate(head) if any(row[place] for row in filled)]
-    return Listed([head[place] for place in used], [[row[place] for place in used] for row in filled])
+    return Listed(head, filled)
 
 
 def _whole(row: Mapping[str, Any], name: str) -> str:
@@ -360,19 +344,20 @@ def development_table(rows: sentences.Rows, what: str = "SPA") -> Listed:
 
 
 class Listed:
-    """A table without lines, of which no number is ever cut.
+    """A table without lines, of which no number is ever cut; empty columns are left out.
 
     If it is too wide for the terminal, titles, names and words are folded; then spare columns go, one by one, and
     are named; then the cells of a row are put below each other.
     """
 
     def __init__(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
-        self.rows = list(rows)
-        self.styles = styles or [""] * len(self.rows)
-        self.columns = [(column, [row[place] for row in self.rows]) for place, column in enumerate(columns)]
+        filled = list(rows)
+        self.styles = styles or [""] * len(filled)
+        known = [(column, [row[place] for row in filled]) for place, column in enumerate(columns)]
+        self.columns = [(column, cells) for column, cells in known if any(cell.strip(NOTHING) for cell in cells)]
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        if not self.rows:
+        if not self.columns:
             return
         kept, folded, room = list(self.columns), FOLDED, options.max_width
         while _width(kept, folded) > room:
@@ -405,12 +390,12 @@ class Listed:
         shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
         shown.add_column(style="dim", overflow="fold")
         shown.add_column(overflow="fold")
-        for place, (row, style) in enumerate(zip(self.rows, self.styles, strict=True)):
+        for place, style in enumerate(self.styles):
             if place:
                 shown.add_row()
-            for (column, _), text in zip(self.columns, row, strict=True):
-                if text.strip() and (column.title or column.spare is None):
-                    shown.add_row(Text(column.title.strip()), Text(text.strip()), style=style)
+            for column, cells in self.columns:
+                if cells[place].strip() and (column.title or column.spare is None):
+                    shown.add_row(Text(column.title.strip()), Text(cells[place].strip()), style=style)
         return shown
 
 

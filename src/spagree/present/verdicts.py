@@ -162,7 +162,7 @@ def checked(breakdowns: Breakdowns, found: Sequence[Check] | None = None) -> tup
         "overlap": _overlap(breakdowns, by_code["overlap"]),
         "annotators": _people(by_code["annotators"], breakdowns) if "annotators" in by_code else None,
         "assumption": _assumption(findings, by_code["assumption"]),
-        "labels": _labels(by_code["labels"]) if "labels" in by_code else None,
+        "labels": _labels(by_code["labels"], findings.metric) if "labels" in by_code else None,
         "precision": _precision(breakdowns, by_code["precision"]),
         "beyond_chance": _chance(findings, by_code["beyond_chance"]),
         "weights": _schemes(findings, by_code["weights"]),
@@ -198,15 +198,21 @@ def _people(check: Check, breakdowns: Breakdowns) -> Checked | None:
     if apart:
         who = f"{apart:,} annotators stand out"
         if apart == 1:
-            who = next(f"{quoted(step.names[0])} stands out" for step in known(breakdowns.steps) if step.code == PEOPLE)
+            who = next(
+                f"annotator {quoted(step.names[0])} stands out"
+                for step in known(breakdowns.steps)
+                if step.code == PEOPLE
+            )
         reasons.append(who)
     words = f"{sentence(', '.join(reasons))} See the next steps." if reasons else "Nobody stands out."
     return Checked(check.state, "Annotators", words, ", ".join(reasons))
 
 
-def _labels(check: Check) -> Checked:
+def _labels(check: Check, metric: str) -> Checked:
+    if metric != NOMINAL:
+        return Checked("fine", "Labels", f"They are compared with the {metric} metric.")
     if check.state == checks.FINE:
-        return Checked("fine", "Labels", "Nothing suggests that labels compared as names are a scale.")
+        return Checked("fine", "Labels", "They are compared as names, and nothing suggests that they are a scale.")
     share = percent(check.figures["neighbours"] or 0)
     words = f"The labels are numbers, and {share} of all disagreements are one step apart: they look like a scale."
     return Checked("look", "Labels", words, "the labels look like a scale")

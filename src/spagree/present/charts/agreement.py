@@ -65,15 +65,18 @@ def _strength(field: str, ends: object, faintest: float = FAINTEST) -> Spec:
 
 
 def _places(names: list[str], titles: tuple[str, str]) -> Spec:
-    """The two axes: the same names in the same order."""
+    """The two axes of a triangle: the same names in the same order, without the first and the last."""
     small = {"labelFontSize": SMALL} if len(names) > MANY else {}
-    both = {"type": "nominal", "sort": names, "scale": {"domain": names}}
     is_short = max(map(len, names), default=0) <= SHORT
     top = {"labelAngle": 0 if is_short else -45, "labelLimit": 110, "orient": "top", **small}
     return {
-        "y": {**both, "field": "down", "title": titles[0], "axis": {"labelLimit": 120, **small}},
-        "x": {**both, "field": "across", "title": titles[1], "axis": top},
+        "y": {**_named(names[1:]), "field": "down", "title": titles[0], "axis": {"labelLimit": 120, **small}},
+        "x": {**_named(names[:-1]), "field": "across", "title": titles[1], "axis": top},
     }
+
+
+def _named(names: list[str]) -> Spec:
+    return {"type": "nominal", "sort": names, "scale": {"domain": names}}
 
 
 def _square(rows: Rows, names: list[str], layers: list[Spec], places: Spec) -> Spec:
@@ -81,7 +84,7 @@ def _square(rows: Rows, names: list[str], layers: list[Spec], places: Spec) -> S
     if len(names) <= MOST_WORDS:
         words = {**places, "text": {"field": "words", "type": "nominal"}}
         layers.append(layer("text", words, where="datum.words != ''", fontSize=11, aria=False, style="name"))
-    side = max(SMALLEST, min(LARGEST, CELL * len(names)))
+    side = max(SMALLEST, min(LARGEST, CELL * (len(names) - 1)))
     return layered(rows, layers, width=side, height=side)
 
 
