@@ -84,7 +84,10 @@ def test_the_first_screen_has_the_verdict_the_number_and_the_steps_and_says_noth
     top = section(html, "top")
     assert top.startswith("! Usable, but annotator p3 stands out")
     assert "See annotator p3." in top and "They may be right" in top and "agreement.annotators()" in top
-    assert html.count("Usable, but annotator p3") == html.replace(figures_of(html), "").count("Usable, but annotator p3") + 1
+    assert (
+        html.count("Usable, but annotator p3")
+        == html.replace(figures_of(html), "").count("Usable, but annotator p3") + 1
+    )
     assert 'data-pick="a3"' in html and "p3 is in" in section(html, "people")
     assert "Copy the sentence" in top
 
