@@ -173,6 +173,15 @@ def team_rows(overlap: Overlap) -> list[dict[str, Any]]:
     return rows
 
 
+def development_columns(what: str = "SPA") -> tuple[Column, ...]:
+    """Agreement over time: so far, and on the items finished last."""
+    written = "when:words annotations:count items:count spa interval recent"
+    titles = {"when": "until", "spa": f"{what} so far", "recent": "recent items"}
+    spare = ("items", "annotations", "last", "interval")
+    last = Column("last", "interval", "interval", ("recent_low", "recent_high"), spare=spare.index("last"))
+    return (*columns(written, titles, spare), last)
+
+
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows for JSON: names as text, undefined values as null, with the reason.
 

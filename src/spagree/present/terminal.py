@@ -19,7 +19,7 @@ from spagree.estimate.uncertainty import POPULATIONS, Interval
 from spagree.estimate.weights import DEFAULT
 from spagree.present import sentences
 from spagree.present.next_steps import NextStep, Source, next_steps
-from spagree.present.tables import NOTHING, Column, cell, columns
+from spagree.present.tables import NOTHING, Column, cell, columns, development_columns
 from spagree.present.verdicts import Checked, Verdict, checked, notes, paper_sentence, verdict
 from spagree.present.words import (
     FIGURES,
@@ -30,7 +30,6 @@ from spagree.present.words import (
     interval,
     label_list,
     left_out,
-    limits,
     moment,
     printable,
     span,
@@ -320,24 +319,9 @@ def _whole(row: Mapping[str, Any], name: str) -> str:
 
 def development_table(rows: sentences.Rows, what: str = "SPA") -> Listed:
     """One row per step: agreement up to then, and agreement on the items finished most recently."""
-    shown = []
-    for row in rows:
-        time = row["time"] if isinstance(row["time"], str) else moment(float(row["time"]))
-        figures = [
-            text
-            for value, low, high in (("spa", "low", "high"), ("recent", "recent_low", "recent_high"))
-            for text in (("–", "–") if row[value] is None else (figure(row[value]), limits(row[low], row[high])))
-        ]
-        shown.append((time, f"{row['annotations']:,}", f"{row['items']:,}", *figures))
-    titles = {
-        "time": "until",
-        "spa": f"{what} so far",
-        "ends": "interval",
-        "recent": "recent items",
-        "last": "interval",
-    }
-    kinds = "time:text annotations items spa ends:interval recent last:interval"
-    return Listed(columns(kinds, titles, ("items", "annotations", "last", "ends")), shown)
+    times = [row["time"] if isinstance(row["time"], str) else moment(float(row["time"])) for row in rows]
+    dated = [{**row, "when": when} for row, when in zip(rows, times, strict=True)]
+    return listed(dated, development_columns(what))
 
 
 # Tables of any width ------------------------------------------------------------------------------

@@ -311,7 +311,7 @@ def _chance(findings: Findings, check: Check) -> Checked | None:
         words = f"People do not clearly agree more{blindly}."
         return Checked("problem", title, words, "people may agree no more than blind guessing would")
     if check.state == checks.CANNOT_TELL:
-        words = f"There is not enough data to tell whether people agree more{blindly}: annotate more items."
+        words = f"There is not enough data to tell whether people agree more{blindly}."
         return Checked("look", title, words, "it may be chance")
     return Checked("fine", title, f"People agree clearly more{blindly}.")
 

@@ -45,7 +45,7 @@ from spagree.present.sentences import (
     interval_name,
     shown_name,
 )
-from spagree.present.tables import COLUMNS, TEAMS, Column, columns, team_rows
+from spagree.present.tables import COLUMNS, TEAMS, columns, development_columns, team_rows
 from spagree.present.verdicts import Checked, Verdict, paper_sentence
 from spagree.present.words import (
     chips,
@@ -92,14 +92,6 @@ GROUPS = columns(
 DIFFERENCES = columns(
     "a:name b:name difference:change interval p:words",
     {"a": "group", "b": "other", "difference": "other minus group", "p": "p (Holm)"},
-)
-DEVELOPMENT = (
-    *columns(
-        "when:words annotations:count spa interval items:count recent",
-        {"when": "until", "spa": "so far"} | {"recent": "finished last"},
-    ),
-    Column("last", "interval", "interval", ("recent_low", "recent_high")),
-    Column("recent_items", "items", "count"),
 )
 TWO, MOST_IN_MATRIX = 2, 12
 MOST_SENTENCES = 3
@@ -397,7 +389,7 @@ def _development(breakdowns: Breakdowns) -> Table:
     steps = charts.development_steps(breakdowns)
     times = without_midnight([moment(row["time"]) for row in steps])
     lines = [{**row, "when": when} for row, when in zip(steps, times, strict=True)]
-    return table("development", "Agreement over time", lines, DEVELOPMENT)
+    return table("development", "Agreement over time", lines, development_columns())
 
 
 # How the number was computed --------------------------------------------------------------------------
