@@ -109,7 +109,7 @@ def test_offsets_in_utf_16_are_known_by_what_is_quoted() -> None:
     [
         ({"texts": [("q1", "😊 Eva met Bob in (Leiden)."), TEXTS[1]], "quote": "words"}, "row 1: from 2 to 5 .*'Eva'"),
         ({"texts": [("q1", "short"), TEXTS[1]], "quote": "words"}, "row 1: .*does not fit|row 1: from 2 to 5"),
-        ({"texts": [("q1", "short"), TEXTS[1]]}, "row 3: column 'end': 25.* is beyond the end of its text, 5"),
+        ({"texts": [("q1", "short"), TEXTS[1]]}, "row 3: column 'end': '?25'? is beyond the end of its text, 5"),
         ({"texts": [*TEXTS, ("q1", "another")]}, "'q1' has several texts"),
         ({"texts": [("q7", "of something else")]}, "none of its items has a text"),
         ({"texts": [("q1", "a", "b")]}, r"each row is \(item, text\)"),
