@@ -8,17 +8,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from spagree.monitor.feeds import following, keep_trying, name_of
 from spagree.monitor.figures import Settings
 from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import Batch, Ledger, Reported
-from spagree.monitor.run import server_of
+from spagree.monitor.run import background, server_of
 from spagree.monitor.security import Guard
 from spagree.monitor.server import application
 from spagree.monitor.store import Store
@@ -48,6 +50,11 @@ def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tupl
     if (project, question) not in ledger.questions():
         return {}
     return {(item, who): label for item, who, label, _ in ledger.columns(project, question).frame().rows()}
+
+
+def follow(hub: Hub, path: str) -> AbstractContextManager[Any]:
+    """A file, folder or database is followed as `spagree monitor --follow` does it."""
+    return background(partial(keep_trying, hub, f"file {name_of(path)}", partial(following, hub, path, None)))
 
 
 def answers(address: str) -> bool:

@@ -7,19 +7,17 @@ import os
 import shutil
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars
 import pytest
-from serving import given, labels, running, wait_for
+from serving import follow, given, labels, running, wait_for
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import feeds, hooks
-from spagree.monitor.feeds import attempt, keep_following, listing
+from spagree.monitor.feeds import attempt, listing
 from spagree.monitor.hub import Hub
-from spagree.monitor.run import background
 from spagree.monitor.store import Store
 
 ROWS = [("1", "ann", "yes"), ("1", "bob", "no"), ("2", "ann", "yes")]
@@ -139,7 +137,7 @@ def test_a_file_that_changes_is_noticed_whatever_the_clock_says(hub: Hub, tmp_pa
     """The same size, and a time of change long before: another file has been put in its place."""
     path, other = tmp_path / "a.csv", tmp_path / "b"
     path.write_text("item,annotator,label\n1,ann,yes\n")
-    with background(partial(keep_following, hub, str(path), None)):
+    with follow(hub, str(path)):
         wait_for(lambda: labels(hub.ledger, "a", "label") == {("1", "ann"): "yes"})
         other.write_text("item,annotator,label\n1,ann,not")
         os.utime(other, (1, 1))
@@ -151,7 +149,7 @@ def test_a_folder_may_come_go_and_come_back(hub: Hub, tmp_path: Path, monkeypatc
     monkeypatch.setattr(feeds, "SHORTEST_PAUSE", 0.01)
     folder = tmp_path / "later"
     path = folder / "a.csv"
-    with background(partial(keep_following, hub, str(path), None)):
+    with follow(hub, str(path)):
         for label in ("yes", "no"):
             wait_for(lambda: hub.faults and not hub.faults["file a.csv"].is_over)
             folder.mkdir()

@@ -18,7 +18,7 @@ from serving import labels, wait_for
 
 from spagree.errors import UsageError
 from spagree.monitor import feeds, hooks
-from spagree.monitor.feeds import LabelStudio, attempt, comparing, keep_comparing
+from spagree.monitor.feeds import LabelStudio, attempt, comparing, keep_trying
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import background
 from spagree.monitor.store import BusyError
@@ -257,7 +257,8 @@ def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
 def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeds, "COMPARED_EVERY", 0.05)
     studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
-    with background(partial(keep_comparing, hub, LabelStudio(studio.address, SECRET))):
+    found = LabelStudio(studio.address, SECRET)
+    with background(partial(keep_trying, hub, found.name, partial(comparing, hub, found))):
         wait_for(lambda: labels(hub.ledger, *MOOD) == {("10", "1"): "Good"})
         studio.tasks = {1: {10: []}}
         wait_for(lambda: not labels(hub.ledger, *MOOD))
@@ -317,7 +318,7 @@ def test_a_thread_survives_every_answer(hub: Hub, answer: bytes, monkeypatch: py
 
         threading.Thread(target=reply, daemon=True).start()
         found = LabelStudio(f"http://127.0.0.1:{listening.getsockname()[1]}", SECRET)
-        with background(partial(keep_comparing, hub, found)) as (thread,):
+        with background(partial(keep_trying, hub, found.name, partial(comparing, hub, found))) as (thread,):
             wait_for(lambda: asked > 2)
             assert thread.is_alive() and not hub.faults[found.name].is_over
             assert SECRET not in hub.faults[found.name].words

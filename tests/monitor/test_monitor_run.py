@@ -16,13 +16,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving import command, given, labels, wait_for
+from serving import command, follow, given, labels, wait_for
 from standardwebhooks import Webhook
 
 from spagree.monitor import feeds
 from spagree.monitor import run as run_module
 from spagree.monitor.alerts import Alert
-from spagree.monitor.feeds import keep_following, listing
+from spagree.monitor.feeds import listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import JsonLines, background
 from spagree.monitor.store import Store, StoreError
@@ -69,7 +69,7 @@ def test_the_log_is_json() -> None:
 def test_a_file_that_grows_shrinks_and_changes_is_followed(hub: Hub, tmp_path: Path) -> None:
     path, question = tmp_path / "labels.csv", ("labels", "label")
     path.write_text("item,annotator,label\n1,ann,yes\n")
-    with background(partial(keep_following, hub, str(path), None)):
+    with follow(hub, str(path)):
         wait_for(lambda: labels(hub.ledger, *question) == {("1", "ann"): "yes"})
         with path.open("a") as stream:
             stream.write("1,bob,no\n")
@@ -93,7 +93,7 @@ def test_a_database_that_does_not_answer_is_asked_again(
     asked: list[str] = []
     monkeypatch.setattr(feeds, "SHORTEST_PAUSE", 0.01)
     monkeypatch.setattr(feeds, "listing", lambda path, *more: asked.append(path) or listing(path, *more))
-    with background(partial(keep_following, hub, "postgresql://127.0.0.1:1/labels", None)):
+    with follow(hub, "postgresql://127.0.0.1:1/labels"):
         wait_for(lambda: len(asked) > 2)
     (fault,) = hub.faults.values()
     assert "127.0.0.1" in fault.words and "cannot be read" in fault.words

@@ -65,14 +65,19 @@ def name_of(path: str) -> str:
     return escape_controls(public(path) if "://" in path else Path(path).name)
 
 
-def refuse_unfollowable(path: str) -> None:
-    """Refuse what can be read only once, or not at all, before anybody waits for it."""
-    is_address = "://" in path and not path.startswith((*SERVERS, SQLITE))
-    there = Path(path)
-    is_stream = there.exists() and not there.is_file() and not there.is_dir()
-    if path in ("", "-") or is_address or is_stream:
-        what = "an address that is not fetched" if is_address else "a stream, which can be read only once"
-        raise UsageError(f"--follow {public(path)}: {what}; follow a file, a folder or a database")
+def refuse_unfollowable(*paths: str) -> None:
+    """Refuse what can be read only once, or not at all, before anybody waits for it, and two sources of one name."""
+    for path in paths:
+        is_address = "://" in path and not path.startswith((*SERVERS, SQLITE))
+        there = Path(path)
+        is_stream = there.exists() and not there.is_file() and not there.is_dir()
+        if path in ("", "-") or is_address or is_stream:
+            what = "an address that is not fetched" if is_address else "a stream, which can be read only once"
+            raise UsageError(f"--follow {public(path)}: {what}; follow a file, a folder or a database")
+    names = [name_of(path) for path in paths]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--follow: two sources are called {twice}; rename one, or follow it with another monitor")
 
 
 def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[Snapshot, str]:
@@ -173,12 +178,8 @@ def _cause(error: Exception) -> str:
     return f"what it holds was not understood ({type(error).__name__}); trying again"
 
 
-def keep_following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> None:
-    """Compare a source whenever it changes, until told to stop."""
-    keep_trying(hub, f"file {name_of(path)}", lambda stop: _following(hub, path, project, stop), stop)
-
-
-def _following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Step:
+def following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Step:
+    """Compare a file, folder or database whenever it changes."""
     seen = before = None
     for _ in _looks(path, stop):
         state = _state(path)
@@ -317,11 +318,6 @@ class LabelStudio:
         if not isinstance(document, dict):
             raise DataError(f"{path} did not answer like Label Studio; check the address")
         return document
-
-
-def keep_comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> None:
-    """Compare now, and again every half minute, until told to stop."""
-    keep_trying(hub, studio.name, lambda stop: comparing(hub, studio, stop), stop)
 
 
 def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Step:

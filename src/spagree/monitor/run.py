@@ -26,8 +26,10 @@ from spagree.monitor.alerts import Alert
 from spagree.monitor.feeds import (
     WEB,
     LabelStudio,
-    keep_comparing,
-    keep_following,
+    comparing,
+    following,
+    keep_trying,
+    name_of,
     refuse_unfollowable,
     replay,
     web_address,
@@ -82,8 +84,7 @@ def serve(options: Watching, say: Any) -> None:
             f"--label-studio {studios[0].address} needs the token of a user who may read the project: "
             "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
         )
-    for path in options.follow:
-        refuse_unfollowable(path)
+    refuse_unfollowable(*options.follow)
     project = options.project and checked(options.project, "project")
     with ExitStack() as stack:
         try:
@@ -101,8 +102,11 @@ def serve(options: Watching, say: Any) -> None:
             logger.handlers, logger.propagate = [handler], False
             logger.setLevel(level)
         hub = Hub(Store(options.store), Settings(options.target, options.first))
-        sources: list[Callable[[threading.Event], None]] = [partial(keep_comparing, hub, studio) for studio in studios]
-        sources += [partial(keep_following, hub, path, project) for path in options.follow]
+        steps = {studio.name: partial(comparing, hub, studio) for studio in studios}
+        steps |= {f"file {name_of(path)}": partial(following, hub, path, project) for path in options.follow}
+        sources: list[Callable[[threading.Event], None]] = [
+            partial(keep_trying, hub, name, step) for name, step in steps.items()
+        ]
         if alert_url:
             waiting = queue.SimpleQueue[Alert]()
             hub.notify = waiting.put
