@@ -18,9 +18,9 @@ from typing import Any
 import polars as pl
 import pytest
 import test_amazon
-import test_datasets
 import test_label_studio as studio
 import test_labelbox
+import test_nested
 import test_potato
 import test_prodigy
 from hypothesis import HealthCheck, example, given
@@ -435,15 +435,15 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
     "label-studio": ("e.json", studio.tasks()),
     "label-studio min": ("e.json", studio.flat()),
     "prodigy": ("e.json", [test_prodigy.task(1, "accept", "ann", 3, options=[{"id": 1}], accept=["a", 2]), test_prodigy.task(1, "reject", "bob", 4, label="A")]),
-    "argilla": ("e.json", test_datasets.FLAT),
+    "argilla": ("e.json", test_nested.FLAT),
     "argilla nested": ("e.json", [{"id": 1, "fields": {}, "suggestions": {}, "responses": {"q": [{"value": ["a"], "user_id": "u"}]}}]),
-    "argilla v1": ("e.json", [{"id": 1, "q": test_datasets.V1}, {"id": 2, "q": {"user_id": ["u"], "value": ["x"], "status": ["submitted"]}}]),
+    "argilla v1": ("e.json", [{"id": 1, "q": test_nested.V1}, {"id": 2, "q": {"user_id": ["u"], "value": ["x"], "status": ["submitted"]}}]),
     "ground-truth": ("e.json", [json.loads(test_amazon.answers(("w", {"q": {"labels": ["a", "b"]}}), ("v", {"q": {"yes": True}})))]),
     "ground-truth custom": ("e.json", [{"source": "s", "j": {"annotationsFromAllWorkers": [{"workerId": "w", "annotationData": {"content": '{"q": {"label": "a"}}'}}]}}]),
     "labelbox": ("e.json", [test_labelbox.labelled("d", "a", test_labelbox.RADIO, test_labelbox.LIST, test_labelbox.TEXT, performance_details={"skipped": False})]),
     "potato": ("e.json", [test_potato.state("ann", i1=[test_potato.given("m", "good")], i2={"m": {"labels": {"good": True}}})]),
     "potato history": ("e.json", [test_potato.action("ann", "i1", "good", 1), test_potato.action("ann", "i1", "bad", 2, "update_label", old_value="good")]),
-    "huggingface": ("e.json", [test_datasets.LAYOUTS["parallel"][0][0], test_datasets.LAYOUTS["list of structs"][0][0], test_datasets.LAYOUTS["struct of lists"][0][0]]),
+    "huggingface": ("e.json", [test_nested.LAYOUTS["parallel"][0][0], test_nested.LAYOUTS["list of structs"][0][0], test_nested.LAYOUTS["struct of lists"][0][0]]),
     "per-annotator": ("e.json", [{"id": 1, "label": ["a"], "created_at": 3}]),
 }  # fmt: skip
 
