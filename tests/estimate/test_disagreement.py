@@ -141,6 +141,13 @@ def test_a_pair_is_named_only_beyond_chance() -> None:
     assert classes[0]["share"] == pytest.approx(30 / 34)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_of_two_classes_no_pair_exceeds_what_chance_explains(seed: int) -> None:
+    """All disagreement is between them, and by chance too: no last bit may decide."""
+    frame = spagree.simulate(items=70, annotators=7, per_item=(2, 6), classes=2, seed=seed).frame
+    assert spagree.measure(frame).confusion().select("share", "expected", "more").rows() == [(1.0, 1.0, False)]
+
+
 # Options ---------------------------------------------------------------------------------------
 
 

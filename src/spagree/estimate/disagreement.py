@@ -133,10 +133,10 @@ class Disagreement:
         everything = (1 - (part * votes.across(part)).sum()) / 2
         expected = np.minimum(part[one] * part[other] * apart / (everything or 1.0), 1.0)
         disputed = float(votes.items[self.contributions(votes) > ROUNDING].sum())
+        share, expected = share.round(12), expected.round(12)  # of two classes, both are 1 but for rounding
         beyond = NormalDist().inv_cdf(1 - ALARM / max(int((share > 0).sum()), 1))
         more = share > expected + beyond * np.sqrt(expected * (1 - expected) / max(disputed, 1.0))
         more &= votes.similarity is None
-        share, expected = share.round(12), expected.round(12)
         chosen = np.lexsort((keys, -share))[: int((share > 0).sum())][:most]  # labels are sorted, and so are their keys
         columns = (one, other, share, expected, both.astype(np.int64), more)
         return [
