@@ -1212,7 +1212,7 @@ MIN_ROWS_TO_COMPARE_COLUMNS = 10
 MIN_ROWS_TO_SEE_REFERENCE, MOST_PEOPLE = 100, 20
 # Squares of the probabilities of knowing the truth: of the best, less its standard error, and of all others.
 SURE, AT_LEAST, UNSURE = 0.95, 0.75, 0.75
-MIN_ROWS_TO_SEE_RULE = 10  # in which the others differ, and differ as in another row
+MIN_ROWS_TO_SEE_RULE = 15  # in which the others differ, and differ as in another row
 FEWEST_APART = 5  # rows in which a column would differ from most others, if it did so as often as these
 HARDLY = 0.05  # of them
 LUCKY = 0.03  # tables in which somebody hardly differs by chance
