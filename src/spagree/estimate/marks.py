@@ -404,29 +404,36 @@ class Ratio:
         each = sums(units.unit, weights, len(units.times))
         return total(units.times * each) ** 2 / total(units.times * each**2) if total(each) else 0.0
 
-    def intervals(self, without: Without, over_items: float, made: Made, spread: float = 1.0) -> dict[str, Interval]:
-        """For these annotators and, where they are known, for others; ``spread`` scales what pairs of them differ."""
-        equal = self.equal_items
-        if self.visits is None:
-            return {ITEMS: made(over_items, equal, equal - 1), ANNOTATORS: Interval(None, None, None, MANY_ROWS)}
-        pairs = self.visits.pairs
-        met = 0.0 if pairs is None else pairs.variance(self.value or 0.0) * spread
-        return self.visits.people.intervals(without, over_items, equal, equal - 1, made, met)
-
     def estimate(self, level: float, weights: str, interval_for: str) -> Estimate:
         """The ratio with both intervals, or why there is none."""
         if self.value is None:
             reason = NOTHING_MARKED if (self.n > 1).any() else NOT_SEEN_TWICE
             return undefined(reason, level, weights)
-        value, plain = self.value, Estimate(self.value, None, None, None, level, weights)
-        over_items = jackknife.variance(*self.without("items"))
-        if over_items is None:
-            return replace(plain, undefined=ONE_MARKED)
+        value = self.value
 
         def made(variance: float, items: float, freedom: float) -> Interval:
             return Interval(sqrt(variance), *wilson(value, sqrt(variance), items, level, freedom))
 
-        intervals = self.intervals(self.without, over_items, made)
+        plain = Estimate(value, None, None, None, level, weights)
+        return self.with_intervals(plain, self.without, made, interval_for)
+
+    def with_intervals(
+        self, plain: Estimate, without: Without, made: Made, interval_for: str, spread: float = 1.0
+    ) -> Estimate:
+        """A figure made of this ratio, for these annotators and, where they are known, for others.
+
+        ``spread`` scales how much pairs of annotators differ.
+        """
+        over_items, equal = jackknife.variance(*without("items")), self.equal_items
+        if over_items is None:
+            return replace(plain, undefined=ONE_MARKED)
+        if self.visits is None:
+            others = Interval(None, None, None, MANY_ROWS)
+            intervals = {ITEMS: made(over_items, equal, equal - 1), ANNOTATORS: others}
+        else:
+            pairs = self.visits.pairs
+            met = 0.0 if pairs is None else pairs.variance(self.value or 0.0) * spread
+            intervals = self.visits.people.intervals(without, over_items, equal, equal - 1, made, met)
         return leading(plain, intervals, interval_for)
 
     def beyond(self, chance: Ratio | None, level: float, weights: str, interval_for: str) -> Estimate:
@@ -439,14 +446,12 @@ class Ratio:
         if expected >= 1:
             return undefined(CERTAIN, level, weights)
         value = (self.value - expected) / (1 - expected)
-        plain = Estimate(value, None, None, None, level, weights)
+        enough = total(self.items[(self.n > 1) & (self.marked > 0)]) >= FEW_ITEMS
 
         def without(kind: Kind) -> tuple[Floats, Floats]:
             observed, times = self.without(kind)
             left = chance.without(kind)[0]
             return (observed - left) / np.where(left < 1, 1 - left, np.nan), times
-
-        enough = total(self.items[(self.n > 1) & (self.marked > 0)]) >= FEW_ITEMS
 
         def made(variance: float, _: float, freedom: float) -> Interval:
             if not enough:
@@ -456,11 +461,8 @@ class Ratio:
             ends = (None, None, ALL_ALIKE) if np.isnan(low) else (low, high)
             return Interval(sqrt(variance), *ends)
 
-        over_items = jackknife.variance(*without("items"))
-        if over_items is None:
-            return replace(plain, undefined=ONE_MARKED)
-        intervals = self.intervals(without, over_items, made, (1 - expected) ** -2)
-        return leading(plain, intervals, interval_for)
+        plain = Estimate(value, None, None, None, level, weights)
+        return self.with_intervals(plain, without, made, interval_for, (1 - expected) ** -2)
 
     def trend(self) -> Missingness:
         """Whether agreement depends on how many people saw an item: White's test, of the residuals P − θM."""
@@ -680,7 +682,7 @@ def model_among_marks(
         mine = Ratio.of(whom, Shared(mass, with_model * (n - 1), together - with_model), by_n, others)
         humans = Ratio.of(whom, Shared(own[kept], among, among), by_n, others)
         figures = [each.estimate(level, scheme, interval_for) for each in (mine, humans)]
-        gap = _gap(mine, humans, others, level, scheme, interval_for)
+        gap = _gap(mine, humans, level, scheme, interval_for)
         return ClassAgreement(shown, figures[0], figures[1], gap)
 
     whole = compared(name, *marks.pairs(pieces))
@@ -721,12 +723,11 @@ def _pairs_met(marks: CodedMarks, own: Floats) -> dict[str, tuple[Ints, Ints, Fl
     return {name: (one, other, met[place]) for place, name in enumerate(OUTCOMES) if name in known}
 
 
-def _gap(mine: Ratio, theirs: Ratio, people: Others, level: float, scheme: str, interval_for: str) -> Estimate:
+def _gap(mine: Ratio, theirs: Ratio, level: float, scheme: str, interval_for: str) -> Estimate:
     """One ratio minus another of the same items, with what makes an item hard for everybody cancelled."""
     if mine.value is None or theirs.value is None:
         return undefined(NOTHING_MARKED, level, scheme)
     value = mine.value - theirs.value
-    plain = Estimate(value, None, None, None, level, scheme)
 
     def without(kind: Kind) -> tuple[Floats, Floats]:
         (one, times), (other, _) = mine.without(kind), theirs.without(kind)
@@ -735,10 +736,7 @@ def _gap(mine: Ratio, theirs: Ratio, people: Others, level: float, scheme: str, 
     def made(variance: float, items: float, freedom: float) -> Interval:
         return paired(value, sqrt(variance), items, freedom, level)
 
-    over_items, equal = jackknife.variance(*without("items")), theirs.equal_items
-    if over_items is None:
-        return replace(plain, undefined=ONE_MARKED)
-    return leading(plain, people.intervals(without, over_items, equal, equal - 1, made), interval_for)
+    return theirs.with_intervals(Estimate(value, None, None, None, level, scheme), without, made, interval_for)
 
 
 def mark_items(marks: CodedMarks, any_label: bool = False) -> polars.DataFrame:

@@ -266,19 +266,9 @@ def _marked(
     about: Mapping[str, list[Any]],
     how: Seen,
 ) -> MarkRows:
-    rows = polars.DataFrame(
-        {
-            ITEM: [item for (item, _), _ in places],
-            ANNOTATOR: [who for (_, who), _ in places],
-            START: [start for _, (start, _, _) in places],
-            END: [end for _, (_, end, _) in places],
-            LABEL: [label for _, (_, _, label) in places],
-        },
-        schema={
-            role: polars.Float64 if role in (START, END) else polars.String
-            for role in (ITEM, ANNOTATOR, START, END, LABEL)
-        },
-    )
+    kinds = {ITEM: polars.String, ANNOTATOR: polars.String, START: polars.Float64, END: polars.Float64}
+    made = [(*visit, *place) for visit, place in places]
+    rows = polars.DataFrame(made, schema={**kinds, LABEL: polars.String}, orient="row")
     who = {ITEM: [item for item, _ in visits], ANNOTATOR: [who for _, who in visits]}
     known = {role: found for role, found in about.items() if any(each is not None for each in found)}
     seen = polars.DataFrame(
