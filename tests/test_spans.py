@@ -109,10 +109,14 @@ def test_offsets_in_utf_16_are_known_by_what_is_quoted() -> None:
     [
         ({"texts": [("q1", "😊 Eva met Bob in (Leiden)."), TEXTS[1]], "quote": "words"}, "row 1: from 2 to 5 .*'Eva'"),
         ({"texts": [("q1", "short"), TEXTS[1]], "quote": "words"}, "row 1: .*does not fit|row 1: from 2 to 5"),
-        ({"texts": [("q1", "short"), TEXTS[1]]}, "row 3: column 'end': '?25'? is beyond the end of its text, 5"),
+        ({"texts": [("q1", "short"), TEXTS[1]]}, "row 3: column 'end': '25' is beyond the end of its text, 5"),
         ({"texts": [*TEXTS, ("q1", "another")]}, "'q1' has several texts"),
         ({"texts": [("q7", "of something else")]}, "none of its items has a text"),
         ({"texts": [("q1", "a", "b")]}, r"each row is \(item, text\)"),
+        (
+            {"texts": TEXTS, "seen": [("q1", "ann", 99), ("q2", "bob", 12)]},
+            "length of item 'q1' is 99, but its text has 26",
+        ),
         ({"quote": "words"}, "quote= needs the text of each item"),
         ({"texts": TEXTS, "mark": "words", "quote": "words"}, "without quote="),
     ],
@@ -358,3 +362,14 @@ def test_keyed_marks_have_no_places(tmp_path: Path, run: Run) -> None:
 def test_a_command_that_is_for_labels_does_not_try_spans(run: Run) -> None:
     code, _, told = run("plan", "example:spans")
     assert code != 0 and "mark spans, not classes" in told and "measured as" not in told
+
+
+def test_texts_beside_an_export_that_has_its_own_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "prodigy.jsonl"
+    spans = [{"start": 0, "end": 3, "label": "P"}]
+    about = {"text": "Ada slept", "_input_hash": 1, "_task_hash": 2, "_view_id": "ner_manual", "answer": "accept"}
+    rows = [{**about, "spans": spans, "_annotator_id": f"p-{who}", "_session_id": f"p-{who}"} for who in "ab"]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert spagree.measure_spans(path).exact.value == 1
+    with pytest.raises(spagree.UsageError, match="Prodigy have their own texts"):
+        spagree.measure_spans(path, texts=TEXTS)

@@ -543,6 +543,13 @@ def _with_lengths(seen: polars.DataFrame, source: str) -> polars.DataFrame:
             f"{count(len(several), 'item is', 'items are')} like this: give versions of a text items of their own"
         )
     if "length" in seen.columns:
+        other = seen.filter(polars.col("text").str.len_chars() != polars.col("length")).sort("item")
+        if other.height:
+            item, length, text = other.select("item", "length", "text").row(0)
+            raise DataError(
+                f"{source}: the length of item {shown(item)} is {length:g}, but its text has {len(text):,} characters: "
+                "offsets belong to one version of the text"
+            )
         return seen
     return seen.with_columns(length=polars.col("text").str.len_chars().cast(polars.Float64))
 

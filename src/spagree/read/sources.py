@@ -164,13 +164,15 @@ def read_marks(
         if texts is not None:
             known = marks.texts_in(table(texts, (ITEM, TEXT)), named, request)
             named[TEXT] = None
-        is_plain = bool(key) or texts is not None or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
+        is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
         located, example = _paths(source), _example(source)
         if located and not example and request.may_be_export and not is_plain:
             from spagree.read.tools.marks import read_export_marks
 
             origin = look(located, request.encoding, scratch)
             tool = find(origin, request.format)
+            if tool is not None and texts is not None:
+                raise UsageError(f"{opt.texts}: exports of {tool.title} have their own texts; leave it out")
             if tool is not None:
                 how = request.reader_options(scratch), request.rules(), request.duplicates
                 (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
