@@ -306,7 +306,7 @@ class Agreement:
 
         >>> import spagree
         >>> spagree.measure("example:sparse").verdict
-        Verdict(state='fine', sentence='Fine to quote: half of the way from guessing to full agreement.')
+        Verdict(state='fine', sentence='Fine to quote: two fifths of the way from guessing to full agreement.')
         """
         return verdict(self.summed_up())
 

@@ -151,7 +151,8 @@ def test_what_is_missing_is_named_at_once_and_the_rows_are_printed_without_a_fil
     items = tmp_path / "items.csv"
     items.write_text("item\nq1\nq2\n")
     code, out, err = run("assign", items)
-    assert (code, out) == (2, "") and "--annotators and --per-item are missing" in err and "spagree assign" in err
+    assert (code, out) == (2, "") and "missing: --annotators, --per-item; for example: spagree assign" in err
+    assert "missing: ITEMS, --annotators, --per-item" in run("assign")[2]
     code, out, err = run("assign", items, "--annotators", "ann,bob", "--per-item", 2)
     assert code == 0 and out.splitlines()[0] == "item,annotator" and len(out.splitlines()) == 5
     assert "Assigned   2 items to 2 annotators" in err

@@ -124,7 +124,7 @@ def development(*, steps: int, as_json: bool, **options: Any) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("items", metavar="ITEMS")
+@click.argument("items", metavar="ITEMS", required=False)
 @option("--annotators", metavar="WHO", help="How many; names separated by commas; or a file with a row each.")
 @option("--per-item", type=int, metavar="K", help="Annotations per item, each by a different annotator.")
 @option(
@@ -146,7 +146,7 @@ def development(*, steps: int, as_json: bool, **options: Any) -> None:
 @option("--force", is_flag=True, help="Replace existing files.")
 def assign(
     *,
-    items: str,
+    items: str | None,
     annotators: str | None,
     per_item: int | None,
     output: str | None,
@@ -164,12 +164,11 @@ def assign(
     spagree assign items.csv --annotators 12 --per-item 3 -o assignment.csv
     spagree assign items.csv --annotators people.csv --per-item 3 -o round1.csv
     """
-    lacking = [name for name, value in (("--annotators", annotators), ("--per-item", per_item)) if value is None]
-    if annotators is None or per_item is None:
-        example = f"spagree assign {quote(items)} --annotators 12 --per-item 3"
-        raise UsageError(
-            f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} missing; for example: {example}"
-        )
+    needed = {"ITEMS": items, "--annotators": annotators, "--per-item": per_item}
+    if items is None or annotators is None or per_item is None:
+        lacking = ", ".join(name for name, value in needed.items() if value is None)
+        example = f"spagree assign {quote(items or 'items.csv')} --annotators 12 --per-item 3"
+        raise UsageError(f"missing: {lacking}; for example: {example}")
     if output is None and as_json:
         raise UsageError("--json prints the balance; name a file for the rows with -o FILE.csv")
     if output is not None:

@@ -111,12 +111,18 @@ def by_chance(findings: Findings) -> str:
 
 
 WAYS = {
-    0.125: "hardly any of the way",
-    0.29: "a quarter of the way",
-    0.4: "a third of the way",
-    0.58: "half of the way",
-    0.71: "two thirds of the way",
-    0.875: "three quarters of the way",
+    0.05: "hardly any",
+    0.15: "a tenth",
+    0.225: "a fifth",
+    0.29: "a quarter",
+    0.365: "a third",
+    0.45: "two fifths",
+    0.55: "half",
+    0.635: "three fifths",
+    0.71: "two thirds",
+    0.775: "three quarters",
+    0.85: "four fifths",
+    0.95: "nine tenths",
 }
 
 
@@ -127,8 +133,8 @@ def way_in_words(findings: Findings) -> str:
         return "everybody agrees"
     if kappa.value is None:
         return "no check found anything"
-    way = next((words for end, words in WAYS.items() if kappa.value < end), "nearly all of the way")
-    return f"{way} from guessing to full agreement"
+    way = next((words for end, words in WAYS.items() if kappa.value < end), "nearly all")
+    return f"{way} of the way from guessing to full agreement"
 
 
 def chance_gap(findings: Findings) -> str:
