@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1
 LARGEST_KEY = 2**63 - 1
-MOST_CELLS = 10_000_000  # up to here a table of all keys is faster than sorting them
+# Up to here a table of all keys is faster than sorting them.
+MOST_CELLS, CELLS_PER_ROW = 40_000_000, 32
 Int32s: TypeAlias = "NDArray[np.int32]"
 Ints: TypeAlias = "NDArray[np.int64]"
 AnyInts: TypeAlias = "NDArray[np.integer[Any]]"
@@ -196,13 +197,16 @@ def numbered(*columns: Ints) -> tuple[Ints, Ints]:
             first, keys = numbered(keys)
             size = len(first)
         keys, size = keys * width + column, size * width
-    if size > MOST_CELLS:
+    if size > min(MOST_CELLS, CELLS_PER_ROW * len(keys)):
         _, first, number = np.unique(keys, return_index=True, return_inverse=True)
         return first, number
-    first = np.full(size, -1)
-    first[keys] = np.arange(len(keys))
-    number = np.cumsum(first >= 0) - 1
-    return first[first >= 0], number[keys]
+    there = np.zeros(size, dtype=np.bool_)
+    there[keys] = True
+    place = np.cumsum(there, dtype=np.int32)
+    number = place[keys].astype(np.int64) - 1
+    first = np.empty(place[-1], dtype=np.int64)
+    first[number] = np.arange(len(keys))
+    return first, number
 
 
 def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
