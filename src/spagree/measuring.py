@@ -190,7 +190,7 @@ def _agreement(
     held: Held | None = None
     if isinstance(counted, Counted):
         tally, held = counted.tally, counted.held
-        noticed = counted.warnings + warn_missing(counted, how.weights, metric)
+        noticed = warn_missing(counted, how.weights, metric) + counted.warnings  # without them, spellings may be alike
     else:
         tally = counted if isinstance(counted, Tally) else counted.tally()
         held = None if isinstance(counted, Tally) else Held(counted.counts(), are_counts=True)

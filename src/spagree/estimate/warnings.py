@@ -27,13 +27,15 @@ DECISIONS = frozenset((
     "adjudikation", "référence", "majorité", "consenso", "mayoría", "金标准",
 ))
 # fmt: on
-# Claude and Gemma are also people's names: such a model has a number, or another model beside it.
 MODEL = re.compile(
     r"(^|[/:])((chat)?gpt|llama|mixtral|qwen|deepseek|grok|llms?(?![a-z])|gemini-(pro|flash)|distilbert|deberta|(bert|roberta)-"
     r"|command-r|(models?|classifier|pred|predictions?|predicted|perspective_?api|vader)$"
     r"|(claude|gemini|gemma|mistral|phi)\D*\d|o\d-(mini|pro|preview)(?![a-z]))"
 )
-NAMED_LIKE_PEOPLE = frozenset(("claude", "gemini", "gemma", "mistral", "bert", "roberta", "copilot"))
+# Names that a few people have, too; those of many need another model, or annotators without names, beside them.
+MODELS = frozenset(("bert", "claude", "copilot", "gemini", "mistral"))
+NAMED_LIKE_PEOPLE = MODELS | {"gemma", "roberta"}
+MOST_NAMED = 20  # of more, somebody may be called so
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
@@ -144,16 +146,18 @@ def not_people(people: Collection[str]) -> Iterator[Warning]:
     words = (name for name in people if not name[-1:].isdigit())  # of thousands, most end with a number
     decided = [name for name in words if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
     models = [*filter(is_named_like_a_model, people)]
-    if models:
-        models = [name for name in people if name in models or name.casefold() in NAMED_LIKE_PEOPLE]
-    for kind, names in (("a decision", decided), ("a model", models)):
+    alike = [name for name in people if name.casefold() in NAMED_LIKE_PEOPLE]
+    perhaps = [name for name in alike if name.casefold() in MODELS] if len(people) <= MOST_NAMED else []
+    if models or len(perhaps) > 1 or all(name[-1:].isdigit() for name in people if name not in alike):
+        models, perhaps = [name for name in people if name in models or name in alike], []
+    rather = "rather than an annotator, but counted as one; to leave it out:"
+    for names, told in (
+        (decided, f"by the name a decision {rather}"),
+        (models, f"by the name a model {rather}"),
+        (perhaps, "the name of a model, and of a few people, counted as an annotator; if it is a model:"),
+    ):
         if names and len(people) > len(names):
-            option = opt.exclude_annotator(names)
-            yield Warning(
-                "not_a_person",
-                f"{', '.join(map(repr, names))}: by the name {kind} rather than an annotator, but counted as one; to "
-                f"leave it out: {option}",
-            )
+            yield Warning("not_a_person", f"{', '.join(map(repr, names))}: {told} {opt.exclude_annotator(names)}")
 
 
 def is_named_like_a_model(name: str) -> bool:

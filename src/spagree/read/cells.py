@@ -15,8 +15,11 @@ from spagree.read.frames import collected, is_spark
 from spagree.read.table import EXACT, Table, cell, shown, sql_literal, sql_name, wrong_cell
 
 
-def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Null where a label, id or time is NaN, or a label is a text that means missing; refuses lists and records."""
+def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str], *, normalize: bool = False) -> nw.LazyFrame[Any]:
+    """Null where a label, id or time is NaN, or a label is a text that means missing; refuses lists and records.
+
+    With ``normalize``, labels in another case or with blanks around them mean missing, too.
+    """
     schema = frame.collect_schema()
     for role in (ITEM, ANNOTATOR, LABEL):
         if role in schema and (schema[role].is_nested() or schema[role] == nw.Object):
@@ -32,7 +35,11 @@ def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFra
     cleaned = frame.with_columns(*changed) if changed else frame
     if not missing:
         return cleaned
-    is_missing = as_text(LABEL, schema[LABEL]).is_in([str(text) for text in missing])
+    label = as_text(LABEL, schema[LABEL])
+    is_missing = label.is_in([str(text) for text in missing])
+    if normalize:
+        plain = [str(text).strip().lower() for text in missing]
+        is_missing = is_missing | label.str.strip_chars().str.to_lowercase().is_in(plain)
     return cleaned.with_columns(nw.when(~is_missing).then(nw.col(LABEL)).alias(LABEL))
 
 

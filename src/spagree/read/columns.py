@@ -222,10 +222,12 @@ class Sampled:
         return sum(self.values.values()) == len(self.cells) > 0 and all(value.isdecimal() for value in self.values)
 
     def shared(self, others: Iterable[Sampled]) -> float:
-        """The share of its cells whose value occurs in another column."""
+        """The share of its cells whose value occurs in another column; NA and the like count only if they do."""
         elsewhere: set[str] = set().union(*(other.values.keys() for other in others if other is not self))
-        total = sum(self.values.values())
-        return sum(n for value, n in self.values.items() if value in elsewhere) / total if total else 0.0
+        same = sum(n for value, n in self.values.items() if value in elsewhere)
+        unshared = ((value, n) for value, n in self.values.items() if value not in elsewhere)
+        total = same + sum(n for value, n in unshared if value.casefold() not in words("empty"))
+        return same / total if total else 0.0
 
 
 def plain_text(value: object) -> str:

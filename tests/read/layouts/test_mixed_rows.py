@@ -171,7 +171,12 @@ def test_decisions_and_models_among_annotators_are_named(name: str) -> None:
 
 def test_names_of_people_are_those_of_models_beside_a_model() -> None:
     alone = [*votes(), *((f"i{n}", "Claude", "x") for n in range(12))]
-    assert "not_a_person" not in {each.code for each in spagree.measure(alone).warnings}
+    (message,) = [each.message for each in spagree.measure(alone).warnings if each.code == "not_a_person"]
+    assert "'Claude': the name of a model, and of a few people, counted" in message
+    unnamed = [(item, f"rater {'abc'.index(who[0]) + 1}" if who != "Gemma" else who, x) for item, who, x in
+               [*votes(), *((f"i{n}", "Gemma", "x") for n in range(12))]]  # fmt: skip
+    (message,) = [each.message for each in spagree.measure(unnamed).warnings if each.code == "not_a_person"]
+    assert "'Gemma': by the name a model" in message
     beside = [*alone, *((f"i{n}", "gpt-4o", "x") for n in range(12))]
     (message,) = [each.message for each in spagree.measure(beside).warnings if each.code == "not_a_person"]
     assert "'Claude', 'gpt-4o': by the name a model" in message
@@ -216,7 +221,7 @@ def test_ids_that_a_spreadsheet_rounded_are_named(ids: str, is_named: bool, writ
     assert bool(told(write("tweet_id,annotator,label", rows), "rounded_ids")) == is_named
 
 
-@pytest.mark.parametrize("name", ["Claude", "Claude-Marie", "Gemma", "gemma.w", "Reference checker", "Max"])
+@pytest.mark.parametrize("name", ["Claude-Marie", "Gemma", "gemma.w", "Roberta", "Reference checker", "Max"])
 def test_people_with_names_like_models_are_people(name: str) -> None:
     rows = [(item, who, "yes" if item % 2 else "no") for item in range(12) for who in (name, "bob")]
     assert "not_a_person" not in {each.code for each in spagree.measure(rows).warnings}

@@ -256,6 +256,78 @@ def decimals(votes: Votes) -> str:
                  ([i, *v.values()] for i, v in given(votes).items()), ";")  # fmt: skip
 
 
+def beyond_people(votes: Votes) -> str:
+    """Two groups of annotators, each numbered from 1, and what they read."""
+    header = ["id", "tweet", *(f"{group}_{n}" for group in ("target", "control") for n in (1, 2, 3))]
+    return table(header, ([i, sentence(i), *v.values()] for i, v in given(votes).items()))
+
+
+def sparse(votes: Votes) -> str:
+    """A column for each worker, filled for few items, beside the score of experts."""
+    rows = ([i + 500, *(v.get(f"w{n}", "") for n in range(6)), i * 7 % 100] for i, v in given(votes).items())
+    return table(["!amt_annotation_ids", "A1A2", "B2K9", "C3PO", "D5X1", "E7Q4", "F8Z2", "gold"], rows, "\t")
+
+
+def known_answers(votes: Votes) -> str:
+    rows = ([n, who, i, label, most(given(votes)[i].values())] for n, (i, who, label) in enumerate(votes))
+    return table(["!amt_annotation_ids", "!amt_worker_ids", "orig_id", "response", "gold"], rows, "\t")
+
+
+def hash_header(votes: Votes) -> str:
+    rows = ([f"arg{i}_arg{i + 70}", who, label, sentence(i), "b"] for i, who, label in votes)
+    return table(["#id", "worker", "label", "a1", "a2"], rows, "\t")
+
+
+def sightings(votes: Votes) -> str:
+    rows = ([n + 90000, i + 100, who, label, "true"] for n, (i, who, label) in enumerate(votes))
+    return table(["id", "observation_id", "user_login", "taxon_name", "current"], rows)
+
+
+def form_in_groups(votes: Votes) -> str:
+    header = ["start", "group_id/house", "group_id/surveyor", "group_obs/roof", "_id", "_uuid", "_index"]
+    rows = (
+        ["2024-01-01T10:00", f"H{i}", who, label, n + 5000, f"uu-{n}", n] for n, (i, who, label) in enumerate(votes)
+    )
+    return table(header, rows, ";")
+
+
+def visits(votes: Votes) -> str:
+    """Two readers, and a third wherever they differ."""
+    rows = (
+        [f"S{i // 3}", i % 3, *v.values(), "" if len({*v.values()}) == 1 else "PR"] for i, v in given(votes).items()
+    )
+    return table(["subject", "visit", "reader1", "reader2", "adjudicator"], rows)
+
+
+def votes_of_reviewers(votes: Votes) -> str:
+    rows = ([f"#{i}", sentence(i), *(x for pair in v.items() for x in pair), most(v.values())]
+            for i, v in given(votes).items())  # fmt: skip
+    parts = ("Reviewer A", "Reviewer A vote", "Reviewer B", "Reviewer B vote")
+    return table(["Covidence #", "Title", *parts, "Consensus"], rows)
+
+
+def trials(votes: Votes) -> str:
+    """Workers, items and labels are all numbers, and every trial has its own."""
+    rows = ([int(who[1:]), n % 210, 0, PICTURES[int(label)], label, int(label == "1"), i, 900 + n * 37 % 3000]
+            for n, (i, who, label) in enumerate(votes))  # fmt: skip
+    header = ["annotator_id", "trial_index", "is_attn_check", "chosen_category", "chosen_label", "correct_guess"]
+    return table([*header, "cifar10_test_idx", "reaction_time"], rows)
+
+
+def retest(votes: Votes) -> str:
+    """Each reader read twice; the first time is the one that is meant."""
+    rows = ([i, *(x for n, label in enumerate(v.values()) for x in (label, "g1" if (i + n) % 4 == 0 else label))]
+            for i, v in given(votes).items())  # fmt: skip
+    return table(["case", "reader1_t1", "reader1_t2", "reader2_t1", "reader2_t2"], rows)
+
+
+def annotateurs(votes: Votes) -> str:
+    rows = ([sentence(i), *v.values(), most(v.values())] for i, v in given(votes).items())
+    return table(["phrase", "annotateur1", "annotateur2", "annotateur3", "vote_majoritaire"], rows, ";")
+
+
+PICTURES = ("airplane", "bird", "cat")
+
 PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
     "snli_1.0_dev.txt": (voted(NLI), snli),
     "chaosNLI_snli.jsonl": (voted(NLI, 20, 20), chaos_nli),
@@ -284,6 +356,17 @@ PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
     "workers.csv": (voted(YES_NO, 3, 5), workers),
     "작업.csv": (voted(YES_NO, 3, 3, 40), conclusion),
     "saetze.csv": (voted(("0,5", "1,0", "1,5"), 3, 3), decimals),
+    "brexit.csv": (voted(("0", "1"), 6, 6), beyond_people),
+    "anger.standardized.tsv": (voted([str(n) for n in range(0, 101, 10)], 4, 6), sparse),
+    "rte.standardized.tsv": (voted(("0", "1"), 5, 20), known_answers),
+    "argument_pairs.csv": (voted(("a1", "a2", "equal"), 5, 12), hash_header),
+    "identifications.csv": (voted(("Parus major", "Cyanistes caeruleus"), 3, 12), sightings),
+    "kobo_groups.csv": (voted(("good", "bad", "ruined"), 2, 6), form_in_groups),
+    "response.csv": (voted(("CR", "PR", "SD", "PD"), 2, 2), visits),
+    "covidence.csv": (voted(("Include", "Exclude"), 2, 2), votes_of_reviewers),
+    "cifar10h-raw.csv": (voted(("0", "1", "2"), 5, 12), trials),
+    "test_retest.csv": (voted(("g1", "g2", "g3"), 2, 2), retest),
+    "phrases.csv": (voted(("oui", "non", "nsp"), 3, 3), annotateurs),
 }
 
 
@@ -355,6 +438,22 @@ def with_set(votes: Votes) -> str:
     return table(["id", "essay_set", "a", "b", "c"], ([f"t{i}", 1, *v.values()] for i, v in given(votes).items()))
 
 
+def beside_bert(votes: Votes) -> str:
+    rows = ([f"t{i}", *v.values(), FEELINGS[i % 3]] for i, v in given(votes).items())
+    return table(["id", "anna", "ben", "cleo", "BERT"], rows)
+
+
+def two_ways_of_nothing(votes: Votes) -> str:
+    rows = ([i, *(v.get(f"w{n}", ("n/a", "N/A")[i % 2]) for n in range(4))] for i, v in given(votes).items())
+    return table(["lesion", *(f"reader {n}" for n in range(1, 5))], rows)
+
+
+def late_among_na(votes: Votes) -> str:
+    """One annotator begins after most items, and NA stands where somebody has no label."""
+    rows = ([f"d{i}", *(v.get(f"w{n}", "NA") for n in range(3))] for i, v in given(votes).items())
+    return table(["doc_id", "coder_ann", "coder_bob", "coder_zoe"], rows)
+
+
 LOOKS: list[tuple[str, Votes, Callable[[Votes], str], dict[str, Any]]] = [
     ("kinds_of_annotators", voted(YES_NO), lambda votes: beside(votes, "source", ("human", "gpt-4")), {}),
     ("kinds_of_annotators", voted(YES_NO), lambda votes: beside(votes, "is_model", ("0", "1")), {}),
@@ -362,6 +461,15 @@ LOOKS: list[tuple[str, Votes, Callable[[Votes], str], dict[str, Any]]] = [
     ("item_parts", voted(YES_NO, items=80), batches, {}),
     ("looks_missing", voted(("0", "1"), 3, 4, 120), padded, {"format": "lists"}),
     ("looks_constant", voted(SCALE, 3, 3), with_set, {"format": "wide", "item": "id"}),
+    ("not_a_person", voted(FEELINGS, 3, 3), beside_bert, {"format": "wide"}),
+    ("looks_missing", voted(("benign", "malignant"), 3, 4), two_ways_of_nothing, {}),
+    ("looks_missing", voted(("benign", "malignant"), 3, 4), two_ways_of_nothing, {"normalize": True}),
+    (
+        "looks_missing",
+        [v for v in voted(FEELINGS, 3, 3, 1800) if v[1] != "w2" or v[0] >= 1500],
+        late_among_na,
+        {"format": "wide"},
+    ),
     ("looks_computed", voted(("0", "1"), 3, 3, 120), flagged, {"format": "wide", "item": "item"}),
 ]
 
@@ -385,6 +493,19 @@ def test_items_numbered_anew_are_seen_without_a_column_that_says_so(tmp_path: Pa
     assert "numbered_anew" in codes
     codes = [each.code for each in spagree.measure(tmp_path / "same.csv", duplicates="first").warnings]
     assert "numbered_anew" not in codes
+
+
+def test_items_numbered_anew_in_each_file_are_told_by_their_text(tmp_path: Path) -> None:
+    votes = voted(YES_NO, 2, 2)
+    for who in ("w0", "w1"):
+        own = [(sentence(item), label) for item, name, label in votes if name == who]
+        Random(who).shuffle(own)
+        rows = ([n, *row] for n, row in enumerate(own))
+        (tmp_path / f"{who}.csv").write_text(table(["id", "sentence", "label"], rows), encoding="utf-8")
+    options = {"format": "per-annotator"}
+    (said,) = [w.message for w in spagree.measure(tmp_path, **options).warnings if w.code == "several_texts"]
+    found = spagree.measure(tmp_path, **options, **advised(said))
+    assert found.spa.value == pytest.approx(spagree.measure(votes).spa.value, abs=1e-12)
 
 
 @pytest.mark.parametrize("more", [{}, {"comments": lambda size: size.total()}])

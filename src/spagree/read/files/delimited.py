@@ -26,6 +26,7 @@ from spagree.messages import Warning, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED, code_values
 from spagree.read.files.paths import SMALL, File, explained, head, new_file
 from spagree.read.table import SAMPLE_ROWS, listed, shown
+from spagree.read.words import words
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
@@ -74,9 +75,14 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
     start = stream.tell()
     delimiter = sniff(stream.read(HEAD), EXPECTED.get(file.extension, ","))
     stream.seek(start)
-    if skipped and skipped[-1].split(delimiter)[0].strip('"# ') == "":  # a first column called #
+    names = [name.strip('" \r\n') for name in skipped[-1].split(delimiter)] if skipped else []
+    if names and re.fullmatch(r"#|#[^\s#]+", names[0]):  # a first column called # or #id
         first = next(_rows(stream, delimiter), [])
-        is_header = len(first) > 1 and len(skipped[-1].split(delimiter)) == len(first)
+        known = words("item", "annotator", "label")
+        below, above = (
+            {"".join(filter(str.isalnum, name.casefold())) for name in row} & known for row in (first, names)
+        )
+        is_header = len(first) > 1 and len(names) == len(first) and (names[0] == "#" or (above and not below))
         skipped = skipped[:-1] if is_header else skipped
         stream.seek(last if is_header else start)
     sample = list(itertools.islice(_rows(stream, delimiter), SAMPLE_ROWS + 1))

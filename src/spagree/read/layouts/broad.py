@@ -61,7 +61,8 @@ def _paired(table: Table, request: Request) -> Layout:
     }
     names |= {role: table.columns[positions[0]] for role, positions in places.items()}
     guessed = found_roles.guessed & names.keys()
-    return Layout(cells.with_missing(rows, request.missing_texts), "wide", names, guessed, mixed)
+    rows = cells.with_missing(rows, request.missing_texts, normalize=request.normalize)
+    return Layout(rows, "wide", names, guessed, mixed)
 
 
 def transposed(table: Table, request: Request) -> Layout:
@@ -110,7 +111,9 @@ def _broad(table: Table, request: Request, layout: str) -> Layout:
     if layout == COUNTS:
         rows = cells.whole_counts(rows, table)
     else:  # an empty cell is not an annotation
-        rows = cells.with_missing(rows.filter(~nw.col(LABEL).is_null()), request.missing_texts)
+        rows = cells.with_missing(
+            rows.filter(~nw.col(LABEL).is_null()), request.missing_texts, normalize=request.normalize
+        )
     understood = {key: " + ".join(names[p] for p in keys) or "row number"}
     understood[variable] = Message(listed([names[p] for p in compared], limit=5))
     understood = {role: understood[role] for role in (ITEM, ANNOTATOR, LABEL) if role in understood}

@@ -480,9 +480,27 @@ def control_questions(view: View) -> Iterator[Values]:
     """Words such as true, or known answers where other rows have none: under such a name, or labels of some items."""
     for column in view.columns(view.unchosen()):
         if column.plain_name in words("controls"):
+            if _is_key(view, column):
+                continue
             yield from _some_rows(column, set(column.values) if not column.is_switch else _cells(column, words("on")))
         elif view.has(ANNOTATOR) and _is_known(view, column):
             yield from _some_rows(column, set(column.values))
+
+
+def _is_key(view: View, column: Sampled) -> bool:
+    """Whether a column of 0 and 1 is the answer to each item, and not a mark: labels of 0 and 1 follow it."""
+    label = view.column(view.places[LABEL][0])
+    if not (column.is_switch and label.values.keys() <= column.values.keys()):
+        return False
+    rows = [(plain_text(a), plain_text(b)) for a, b in rows_of((column, label))]
+    full = [row for row in rows if all(row)]
+    same = sum(one == other for one, other in full) / max(1, len(full))
+    chance = sum(column.values[value] * size for value, size in label.values.items())
+    by_chance = chance / max(1, column.values.total() * label.values.total())
+    return same > by_chance + FOLLOWS * (1 - by_chance)
+
+
+FOLLOWS = 0.3  # agreement beyond chance of labels with the answers that are known
 
 
 def _is_known(view: View, column: Sampled) -> bool:
@@ -918,7 +936,23 @@ def grid(view: View) -> Iterator[Values]:
         for side, others, groups in rounds or numbered or named or scaled or sides
         for one, group in zip(others[:MOST_QUESTIONS], groups, strict=False)
     ]
+    if not rounds and not named and all(word.isdecimal() for word in last) and _agree_alike(view, pairs):
+        hints.insert(0, f"if all of them are annotators: {table.options(LABEL, view.compared)}")
     yield {"first": listed(first, 5), "last": listed(last, 5), "hints": hints}
+
+
+def _agree_alike(view: View, pairs: Mapping[tuple[str, str], int]) -> bool:
+    """Whether columns of one name agree as often as those of one number, and as others: all are annotators."""
+    shares: defaultdict[tuple[bool, bool], list[float]] = defaultdict(list)
+    for (one, p), (other, q) in combinations(pairs.items(), 2):
+        rows = [(plain_text(a), plain_text(b)) for a, b in rows_of(view.columns((p, q)))]
+        both = [a == b for a, b in rows if a and b]
+        if len(both) >= MIN_ROWS_TO_SEE_MIXTURES:
+            shares[one[0] == other[0], one[1] == other[1]].append(sum(both) / len(both))
+    means = [sum(each) / len(each) for each in shares.values()]
+    usual = sum(means) / max(1, len(means))
+    luck = 2 * (usual * (1 - usual) / view.size) ** 0.5
+    return len(means) > 2 and max(means) - min(means) <= luck  # noqa: PLR2004 (every kind of pair)
 
 
 def _share_nothing(groups: Sequence[Sequence[Sampled]]) -> bool:

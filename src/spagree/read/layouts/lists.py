@@ -271,7 +271,7 @@ def lists(table: Table, request: Request) -> Layout:
     guessed = frozenset(
         {role for role, named in ((ITEM, request.item), (LABEL, request.label)) if named is None and keys}
     )
-    given_labels = with_missing(nw.from_native(frame.lazy()), request.missing_texts)
+    given_labels = with_missing(nw.from_native(frame.lazy()), request.missing_texts, normalize=request.normalize)
     return Layout(given_labels, "lists", names_of, guessed, warnings)
 
 

@@ -76,7 +76,7 @@ def long(table: Table, request: Request) -> Layout:
         chosen, warnings = timed(renamed, table, names, request, is_guess=TIME in roles.guessed)
         if TIME not in chosen.collect_schema().names():
             names.pop(TIME, None)
-        rows = cells.with_missing(chosen, request.missing_texts)
+        rows = cells.with_missing(chosen, request.missing_texts, normalize=request.normalize)
     if question is not None and value is not None:
         names["question"] = f"{table.columns[question]} = {value}"
     warnings += doubts.warnings(replace(view, table=_with_late(table, places)))

@@ -142,7 +142,9 @@ def _wide(sight: _Sight) -> Recognised | None:
     if len(filled) < FEWEST_PEOPLE or any(len(column.cells) < FEWEST_ROWS for column in people.values()):
         return None
     kinds = columns.sort_out(filled)
-    if kinds.aside or len(kinds.groups) != 1:
+    view = doubts.View(sight.table, "wide", {}, tuple(people))
+    is_grid = any(doubts.grid(view)) and not any(doubts.classes_of_each(view))  # which is refused
+    if kinds.aside or len(kinds.groups) != 1 or is_grid:
         return None
     key = sight.key(people)
     others = {p: column for p, column in sight.sampled.items() if p not in people}
@@ -210,7 +212,7 @@ def _counts(sight: _Sight) -> Recognised | None:
 
 
 PANDAS = "pandas frame"
-NUMBERED = re.compile(r"(.*?)[ ._\-]*(\d+)[ ._\-]*(\D*)")  # worker_1, worker1 id
+NUMBERED = re.compile(r"(.*?)[ ._\-]*(\d+|(?<=[ ._\-])[A-Z](?![^ ._\-]))[ ._\-]*(\D*)")  # worker_1, worker1 id, Rater A
 MANY_ROWS = 5  # per column: few items would be labelled by very many annotators
 MOST_NESTED = 3  # columns that are shown
 MOST_TRIED, MIN_ROWS_OF_LIST = 8, 20  # columns that may be the item or the annotator
@@ -397,15 +399,25 @@ def _as_list(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list
         if counted:
             return counted[:MOST_NESTED]
     again = sorted(repeated, key=lambda p: columns[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
+    keys_of_rows = [p for p in again if columns[p].values.total() == rows]
     rounds = [p for p in again if words("rounds") & {columns[p].plain_name, *words_of(columns[p].name)}]
-    people = [positions[ANNOTATOR]] if ANNOTATOR in positions else again
-    items = [(positions[ITEM],)] if ITEM in positions else [*((p,) for p in again), *combinations(again, 2)]
+    people = [positions[ANNOTATOR]] if ANNOTATOR in positions else keys_of_rows
+    items = [*((p,) for p in keys_of_rows), *combinations(keys_of_rows, 2)]
+    if ITEM in roles.guessed and columns[positions[ITEM]].is_id:  # the number of an annotation, if others say of what
+        alone = [p for p in keys_of_rows if not columns[p].shared(columns.values())]
+        items, people = [(p,) for p in alone if 2 * len(columns[p].values) <= rows], [p for p in people if p in alone]
+    elif ITEM in positions:
+        items = [(positions[ITEM],)]
+    elif ANNOTATOR in positions:  # the fewest items that nobody labelled twice
+        items.sort(key=lambda item: (len(item), len(columns[item[0]].values)))
     for item, person in product(items, people):
         sizes = table.different(item), len(columns[person].values)
         is_one_each = table.different([*item, person, *rounds]) == rows >= MIN_ROWS_OF_LIST
         if person in item or not sizes[1] < sizes[0] < rows or not is_one_each:
             continue
-        if columns[person].shared(columns[p] for p in columns if p not in (*item, person)) >= OFTEN_SHARED:
+        are_numbers = ANNOTATOR in positions and all(map(str.isdecimal, columns[person].values))  # as labels may be
+        others = [columns[p] for p in columns if p not in (*item, person)]
+        if not are_numbers and columns[person].shared(others) >= OFTEN_SHARED:
             continue  # people stand in several columns
         free = [positions[LABEL]] if LABEL in positions else [p for p in again if p not in (*item, person)]
         apart = [p for p in free if not any(table.follows(keys, p) for keys in (item, [person]))]
@@ -463,8 +475,9 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: S
         ]
     if all(named_like(column.name, words("named_people", "named_briefly")) for column in rated):
         return [wide]
-    # in pivot tables an empty cell means 0
-    filled = [replace(column, cells=tuple(plain_text(value) or "0" for value in column.cells)) for column in rated]
+    # in pivot tables an empty cell means 0, which is not written beside it
+    empty = "" if any("0" in column.values for column in rated) else "0"
+    filled = [replace(column, cells=tuple(plain_text(value) or empty for value in column.cells)) for column in rated]
     kept = without_sums({column.position: column for column in filled if column.is_whole})
     may_turn = [turned] if len(table.sample) < MANY_ROWS * len(rated) else []
     if len(kept) > 1 and (_may_be_counts([*kept.values()]) or _may_be_counts(rated)):
@@ -476,12 +489,19 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: S
 
 
 def _called_alike(columns: Sequence[Sampled]) -> list[int]:
-    """The columns with one name and different numbers or letters, in any language, if there are such."""
+    """The columns with one name and different numbers or letters, in any language, if there are such.
+
+    As many of another name that share their labels are annotators too (target_1, target_2, control_1, control_2), or
+    the same once more: which of them belong together is asked once they are compared.
+    """
     stems: defaultdict[str, list[int]] = defaultdict(list)
     for column in columns:
         if match := re.fullmatch(r"(.*?\D)[\W_]*(\d+|(?<=[\W_])\w|(?<=[^\Wa-zA-Z_])[A-Za-z])", column.name):
             stems[match[1].rstrip(" _-.")].append(column.position)
-    return max(stems.values(), key=len, default=[])
+    largest = max(stems.values(), key=len, default=[])
+    at = {column.position: column for column in columns}
+    alike = [p for same in stems.values() if len(same) == len(largest) > 1 for p in same]
+    return largest if len(sort_out({p: at[p] for p in alike}).groups) > 1 else alike
 
 
 def _may_be_counts(columns: Sequence[Sampled]) -> bool:

@@ -33,6 +33,7 @@ from spagree.read.table import SHOWN_EXAMPLES
 from spagree.read.tools.records import chosen
 from spagree.read.tools.source import ARCHIVE, SPECIAL, Source
 from spagree.read.tools.tool import Marks, ReaderOptions, Response, Rules, Tool, Value, field_in, fields_of
+from spagree.read.words import texts as texts_of
 
 SHOWN_QUESTIONS, SHOWN_FIELDS, MOST_LOOKED_AT = 12, 30, 100
 MOST_ANSWERS = 20_000_000
@@ -382,7 +383,9 @@ def _cautions(export: Export, question: str) -> Iterator[Warning]:
     for item, other in islice(export.items.other_texts.items(), 1):
         number = count(len(export.items.other_texts), "item has", "items have")
         texts = " and ".join(shown(text[:SHOWN_TEXT]) for text in (export.items.texts[item], other))
-        tell = f", or name a field that tells them apart with {opt.item}" if ITEM in export.tool.renames else ""
+        field = next((name for name in texts_of(export.tool.name) if name in export.items.fields), None)
+        named = opt.item if field is None else opt.item(field)
+        tell = f", or name a field that tells them apart with {named}" if ITEM in export.tool.renames else ""
         yield Warning(
             "several_texts",
             f"{number} several texts, such as {shown(item)}: {texts}. If these are different items that share an id, "
