@@ -632,7 +632,7 @@ def test_sheets_are_named_and_chosen(tmp_path: Path, capsys: pytest.CaptureFixtu
             sheet.write_row(number, 0, row)
     run = Run(capsys)
     code, _, err = scored(path, "", run)
-    assert code == 3 and "sheet 'Read me' was read; --sheet NAME reads another: 'Empty', 'Ratings'" in err
+    assert code == 3 and "sheet 'Read me' has a single column and is no table; use --sheet 'Ratings'" in err
     code, found, _ = scored(path, "--sheet Ratings", run)
     assert code == 0 and found["spa"]["value"] == pytest.approx(SPA)
     code, _, err = scored(path, "--sheet Data", run)

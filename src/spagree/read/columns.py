@@ -510,6 +510,22 @@ def _counts_together(columns: Mapping[int, Sampled], every: Mapping[int, Sampled
 MOST_CLASSES = 30  # columns that are tried together
 
 
+def as_pivot(columns: Sequence[Sampled]) -> list[Sampled]:
+    """The columns of a pivot table, where an empty cell means 0, which is not written beside it.
+
+    As many cells in every row are what some annotators of many said.
+
+    >>> [column.cells for column in as_pivot([Sampled(0, "yes", ("2", "")), Sampled(1, "no", ("1", "3"))])]
+    [('2', '0'), ('1', '3')]
+    >>> [column.cells for column in as_pivot([Sampled(0, "ann", ("2", "")), Sampled(1, "bob", ("", "3"))])]
+    [('2', ''), ('', '3')]
+    """
+    sizes = {sum(plain_text(value) != "" for value in row) for row in rows_of(columns)}
+    is_pivot = (len(sizes) > 1 or sizes == {len(columns)}) and not any("0" in column.values for column in columns)
+    empty = "0" if is_pivot else ""
+    return [replace(column, cells=tuple(plain_text(value) or empty for value in column.cells)) for column in columns]
+
+
 def counted_as(rows: Sequence[tuple[int, ...]]) -> str:
     """Why rows of whole numbers look like counts of classes: one sum, or some high where others are low.
 

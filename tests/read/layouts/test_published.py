@@ -326,6 +326,33 @@ def annotateurs(votes: Votes) -> str:
     return table(["phrase", "annotateur1", "annotateur2", "annotateur3", "vote_majoritaire"], rows, ";")
 
 
+def judged(votes: Votes) -> str:
+    """Objects annotator → label with its reason."""
+    return lines(
+        {"id": f"{i}n", "context": sentence(i), "old_labels": ["e"],
+         "annotations": {who: {"label": label, "reason": sentence(i + 1)} for who, label in v.items()}}
+        for i, v in given(votes).items()
+    )  # fmt: skip
+
+
+def by_question(votes: Votes) -> str:
+    """Objects question → annotator → label."""
+    return lines(
+        {"id": f"{i}n", "votes": {"rude": v, "odd": {who: str(n % 2) for n, who in enumerate(v)}}}
+        for i, v in given(votes).items()
+    )
+
+
+def few_of_many(votes: Votes) -> str:
+    rows = ([f"e{i}", *(v.get(f"w{n}", "") for n in range(8))] for i, v in given(votes).items())
+    return table(["essay", "kim", "lee", "park", "choi", "jung", "kang", "cho", "yoon"], rows)
+
+
+def follow_up(votes: Votes) -> str:
+    rows = ([i, *v.values(), i % 3, i * 7 % 3] for i, v in given(votes).items())
+    return table(["patient", *(f"reader{n}_{when}" for when in ("baseline", "followup") for n in (1, 2))], rows)
+
+
 PICTURES = ("airplane", "bird", "cat")
 
 PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
@@ -366,6 +393,10 @@ PUBLISHED: dict[str, tuple[Votes, Callable[[Votes], str]]] = {
     "covidence.csv": (voted(("Include", "Exclude"), 2, 2), votes_of_reviewers),
     "cifar10h-raw.csv": (voted(("0", "1", "2"), 5, 12), trials),
     "test_retest.csv": (voted(("g1", "g2", "g3"), 2, 2), retest),
+    "varierr.jsonl": (voted(NLI, 4, 4), judged),
+    "by_question.jsonl": (voted(YES_NO, 3, 5), by_question),
+    "essays.csv": (voted(SCALE, 3, 8), few_of_many),
+    "follow_up.csv": (voted(("0", "1", "2"), 2, 2), follow_up),
     "phrases.csv": (voted(("oui", "non", "nsp"), 3, 3), annotateurs),
 }
 

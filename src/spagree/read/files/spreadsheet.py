@@ -45,6 +45,11 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     if len(rows) <= header:
         remedy = f"choose another with {opt.sheet}: {listed(sheets)}" if others else "check the file"
         raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {remedy}")
+    if sheet is None and others and not _is_table(rows):
+        tables = [name for name in others if _is_table(_rows(file, name))]
+        if tables:
+            remedy = f"use {opt.sheet(tables[0])}" + (f", or another of {listed(tables[1:])}" if tables[1:] else "")
+            raise DataError(f"{file.name}: sheet {shown(chosen)} has a single column and is no table; {remedy}")
     warnings = []
     if hidden:
         number = count(hidden, "hidden row or column", "hidden rows or columns")
@@ -64,6 +69,11 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
         sample=tuple(map(tuple, rows[header : header + SAMPLE_ROWS])),
         warnings=(*warnings, *([Warning("sheets", message)] if others and sheet is None else [])),
     )
+
+
+def _is_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a row has several cells."""
+    return any(sum(map(bool, row)) > 1 for row in rows)
 
 
 def open_sheets(file: File, scratch: Path, warnings: list[Warning]) -> list[File]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, combinations, product
 from math import log
@@ -22,6 +22,7 @@ from spagree.messages import Warning, opt
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
 from spagree.read.columns import (
     Sampled,
+    as_pivot,
     columns_at,
     counted_as,
     is_data,
@@ -1142,9 +1143,7 @@ def looks_like_header(view: View) -> Iterator[Values]:
 )
 def looks_like_counts(view: View) -> Iterator[Values]:
     """Whole numbers with the same sum in every row, or some high where others are low, unlike ratings of one item."""
-    whole = [
-        replace(column, cells=tuple(plain_text(value) or "0" for value in column.cells)) for column in view.ratings
-    ]
+    whole = as_pivot(view.ratings)
     if len(whole) > 1 and all(column.is_whole for column in whole):
         is_filled = all(column.is_whole for column in view.ratings)
         if (reason := counted_as(whole_rows(whole))) and (is_filled or not reason.startswith("every")):
@@ -1363,7 +1362,7 @@ def looks_computed(view: View) -> Iterator[Values]:
         for own, row in zip(column.cells, rows_of(others), strict=True):
             if label := plain_text(own):
                 values[tuple(sorted(map(plain_text, row)))].append(label)
-        again = sum(len(given) - 1 for labels, given in values.items() if len(set(labels)) > 1)
+        again = sum(len(given) - 1 for labels, given in values.items() if len({*labels} - {""}) > 1)
         follows[column.name] = again >= MIN_ROWS_TO_SEE_RULE and all(len(set(given)) == 1 for given in values.values())
     rows = whole_rows(columns) if follows and all(column.is_whole for column in columns) else []
     if len(rows) >= MIN_ROWS_TO_SEE_RULE:  # of a sum and its parts, each follows from the others

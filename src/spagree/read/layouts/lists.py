@@ -92,10 +92,12 @@ def listed_values(text: str) -> list[str | None]:
 
 
 def inside(value: Any, path: Sequence[str]) -> Any:
-    """What is found on a path through objects; of a list of objects, what each has there.
+    """What is found on a path through objects; of a list or an object of objects, what each has there.
 
     >>> inside({"a b": {"c.d": [1]}}, ["a b", "c", "d"]), inside([{"label": "x"}, {}], ["label"])
     ([1], ['x', None])
+    >>> inside({"ann": {"label": "x", "sure": 2}, "bob": {"label": "y"}}, ["label"])
+    {'ann': 'x', 'bob': 'y'}
     """
     if not path:
         return value
@@ -105,6 +107,8 @@ def inside(value: Any, path: Sequence[str]) -> Any:
         for size in range(len(path), 0, -1):
             if (key := ".".join(path[:size])) in value:
                 return inside(value[key], path[size:])
+        if any(isinstance(part, Mapping) and path[0] in part for part in value.values()):
+            return {name: inside(part, path) for name, part in value.items()}
     return None
 
 
@@ -281,6 +285,8 @@ def fields(column: columns.Sampled) -> list[str]:
         first = next(iter(map(parsed, column.values)), None)
     except UnreadableError:
         return []
+    if isinstance(first, Mapping) and any(isinstance(part, Mapping) for part in first.values()):
+        return [opt.label(name) for name in _inner(first, column.name)]
     if not isinstance(first, list) or not first or not isinstance(first[0], Mapping):
         return [opt.label(column.name)]
     leaves = list(_leaves(first[0], column.name))
@@ -293,12 +299,22 @@ def fields(column: columns.Sampled) -> list[str]:
     return [opt.label(leaf) for leaf in leaves]
 
 
+def _inner(value: Mapping[Any, Any], path: str) -> list[str]:
+    """What may be the labels in an object of objects: a field called so of each annotator, or one of the objects."""
+    fields = {str(name): f"{path}.{name}" for part in value.values() if isinstance(part, Mapping) for name in part}
+    with suppress(DataError):
+        if role := columns.resolve(list(fields), {}, [LABEL]).positions:
+            return [list(fields.values())[role[LABEL]]]
+    return [f"{path}.{name}" for name, part in value.items() if isinstance(part, Mapping)]
+
+
 def _leaves(value: Mapping[Any, Any], path: str) -> Iterator[str]:
     """The paths of all values in an object that are no objects."""
     for name, part in value.items():
         yield from _leaves(part, f"{path}.{name}") if isinstance(part, Mapping) else [f"{path}.{name}"]
 
 
+MOST_FIELDS = 3  # that are named
 LIST, BY_ANNOTATOR, COUNTS = "list", "object annotator → label", "object label → count"
 
 
@@ -322,6 +338,10 @@ def _kind(table: Table, label: Place, answers: Sequence[Any]) -> str:
                 f"these is the label, as in {opt.label(f'{label.name(table)}.{next(iter(value))}')}"
             )
         return LIST
+    for answer in present:
+        if any(isinstance(value, Mapping) for value in answer.values()):
+            ways = " or ".join(opt.label(each) for each in _inner(answer, label.name(table))[:MOST_FIELDS])
+            raise DataError(f"{table.name}: {name} holds objects of objects; say which hold the labels, as in {ways}")
     keys = {str(key) for answer in present for key in answer}
     if all(_is_whole(value) for answer in present for value in answer.values()) and not all(map(is_person, keys)):
         return COUNTS

@@ -16,6 +16,7 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, nw
 from spagree.read.columns import (
     Roles,
     Sampled,
+    as_pivot,
     columns_at,
     is_data,
     is_item,
@@ -473,12 +474,10 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: S
             "every row adds up to 1, like shares: multiply them by the number of annotations, "
             f"then use {opt.format('counts')}"
         ]
-    if all(named_like(column.name, words("named_people", "named_briefly")) for column in rated):
+    have_people = all(words("named_people") & {*words_of(column.name)} for column in rated)  # reader1_baseline
+    if have_people or all(named_like(column.name, words("named_people", "named_briefly")) for column in rated):
         return [wide]
-    # in pivot tables an empty cell means 0, which is not written beside it
-    empty = "" if any("0" in column.values for column in rated) else "0"
-    filled = [replace(column, cells=tuple(plain_text(value) or empty for value in column.cells)) for column in rated]
-    kept = without_sums({column.position: column for column in filled if column.is_whole})
+    kept = without_sums({column.position: column for column in as_pivot(rated) if column.is_whole})
     may_turn = [turned] if len(table.sample) < MANY_ROWS * len(rated) else []
     if len(kept) > 1 and (_may_be_counts([*kept.values()]) or _may_be_counts(rated)):
         return [counts, wide, *(may_turn if labels else [])]
