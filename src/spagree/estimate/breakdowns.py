@@ -83,8 +83,8 @@ NO_CLUSTERS = (
 NO_GROUPS = f"no column of groups was named; name one with {opt.by}"
 NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
 NO_KINDS = (
-    f"what annotations each annotator made is not counted with {opt.interval_for('items')}, nor where there are "
-    f"more than {MOST_KINDS:,} kinds; see {opt.interval_for('annotators')}"
+    f"what annotations each annotator made is not counted with {opt.interval_for('items')} (leave it out), nor where "
+    f"there are more than {MOST_KINDS:,} kinds of them (measure a sample of the items)"
 )
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
 
