@@ -21,7 +21,7 @@ from spagree.counts.engines import to_polars
 from spagree.counts.fetch import code_items, code_names
 from spagree.counts.items import Held
 from spagree.counts.labels import warn_variants
-from spagree.counts.people import people_in_codes
+from spagree.counts.people import with_people_of_codes
 from spagree.counts.policies import Policies
 from spagree.counts.tally import NO_VALUE, Grouped, Pattern, Tally, Votes, refuse_overflow, text
 from spagree.counts.tally import text as text_of
@@ -440,7 +440,7 @@ def counted_codes(
 
 def _with_people(tally: Tally, codes: Codes) -> Tally:
     """The tally with the kinds of annotations of each annotator; of unknown annotators nothing is known."""
-    return tally if tally.annotators is None else replace(tally, people=people_in_codes(codes))
+    return tally if tally.annotators is None else with_people_of_codes(tally, codes)
 
 
 def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:
