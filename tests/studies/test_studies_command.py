@@ -150,7 +150,7 @@ def test_without_data_everything_is_simulated(tmp_path: Path, monkeypatch: pytes
 def test_list_in_words_and_as_json() -> None:
     shown = paper("list").output
     assert [line.split()[0] for line in shown.splitlines()] == list(NAMES) == list(EXPERIMENTS)
-    assert json.loads(paper("list", "--json").output) == {name: each.about for name, each in EXPERIMENTS.items()}
+    assert json.loads(paper("list", "--json").output) == {name: about for name, (about, _) in EXPERIMENTS.items()}
 
 
 def test_written_files_as_json(tmp_path: Path) -> None:
@@ -235,13 +235,15 @@ def test_an_interrupted_run_resumes_where_it_stopped(folder: Path, tmp_path: Pat
             raise KeyboardInterrupt
         return lambda _: None
 
-    plan = study.Plan(rounds=3, folder=tmp_path / "kept")
+    def weigh(bar: Any) -> None:
+        plan = study.Plan(rounds=3, folder=tmp_path / "kept", bar=bar)
+        EXPERIMENTS["weighting"][1](study.Study(tmp_path, folder, plan))
+
     with pytest.raises(KeyboardInterrupt):
-        EXPERIMENTS["weighting"].run(study.Study(tmp_path, folder, plan, stop_at_third))
+        weigh(stop_at_third)
     assert len(list((tmp_path / "kept").iterdir())) == 2
     again: list[str] = []
-    bar = lambda description, _: again.append(description) or (lambda _: None)  # noqa: E731
-    EXPERIMENTS["weighting"].run(study.Study(tmp_path, folder, plan, bar))
+    weigh(lambda description, _: again.append(description) or (lambda _: None))
     assert len(again) == 9 - 2 and not set(seen[:2]) & set(again)
 
 

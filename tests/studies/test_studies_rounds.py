@@ -19,7 +19,6 @@ from spagree.studies.rounds import (
     checkpoints,
     constant_numbers,
     constant_variance,
-    is_cached,
     result_path,
     sample_curves,
     variance,
@@ -44,7 +43,7 @@ def test_curves_at_full_annotation() -> None:
 
 def test_only_checkpoints_with_a_pair_in_every_round_are_kept() -> None:
     data = SETS["varied"]
-    _, values, _ = annotation_values(data, 40, seed=0)
+    _, values, _ = annotation_values(data, Plan(40, 0))
     found = annotation_curves(data, Plan(rounds=40))
     assert len(found.annotations) == (~np.isnan(values).any(axis=(0, 2))).sum() < values.shape[1]
     assert not np.isnan(found.mean).any()
@@ -121,7 +120,7 @@ def test_samples_with_all_annotations_and_all_samples_have_no_variance() -> None
 def test_a_finished_result_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, plan = SETS["constant"], Plan(rounds=5, folder=tmp_path)
     first = annotation_curves(data, plan)
-    assert is_cached("annotations", data, plan)
+    assert list(tmp_path.iterdir()) == [result_path("annotations", data, plan, tmp_path)]
     monkeypatch.setattr(rounds, "annotation_values", None)  # would fail if it were called
     again = annotation_curves(data, plan)
     assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in ("mean", "variance"))
@@ -140,10 +139,10 @@ def test_a_result_is_cached_by_everything_it_depends_on(tmp_path: Path) -> None:
 
 def test_progress_is_reported_until_the_end() -> None:
     done: list[int] = []
-    annotation_curves(SETS["constant"], Plan(rounds=130), done.append)
+    annotation_curves(SETS["constant"], Plan(rounds=130, bar=lambda *_: done.append))
     assert sum(done) == 130 and len(done) > 1
     done.clear()
-    sample_curves(SETS["constant"], Plan(rounds=10), done.append)
+    sample_curves(SETS["constant"], Plan(rounds=10, bar=lambda *_: done.append))
     assert sum(done) == 10 * len(constant_numbers(SETS["constant"]))
 
 

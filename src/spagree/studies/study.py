@@ -16,22 +16,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from spagree.errors import FileError
 from spagree.messages import opt
 from spagree.present.charts.save import save
+from spagree.present.charts.studies import captioned
 from spagree.studies.datasets import LabelSet, other_sets, paper_sets
-from spagree.studies.rounds import (
-    AnnotationCurves,
-    Plan,
-    SampleCurves,
-    Tick,
-    annotation_curves,
-    constant_numbers,
-    is_cached,
-    sample_curves,
-)
+from spagree.studies.rounds import Plan, Tick
 from spagree.write import write_atomically
 
 KEPT = "results"
 Rows = Sequence[Mapping[str, Any]]
-Bar = Callable[[str, int], Tick]
 
 
 @dataclass(frozen=True)
@@ -41,8 +32,6 @@ class Study:
     out: Path
     data: Path | None = None
     plan: Plan = field(default_factory=Plan)
-    bar: Bar | None = None
-    done: dict[tuple[str, LabelSet], Any] = field(default_factory=dict)
 
     @cached_property
     def paper_sets(self) -> list[LabelSet]:
@@ -54,24 +43,6 @@ class Study:
         """Every other tidy file in the data folder."""
         return other_sets(self.data)
 
-    def annotations(self, data: LabelSet) -> AnnotationCurves:
-        """Adding single annotations; computed once."""
-        found: AnnotationCurves = self._once("annotations", data, annotation_curves, self.plan.rounds)
-        return found
-
-    def samples(self, data: LabelSet) -> SampleCurves:
-        """Adding samples with a constant number of annotations; computed once."""
-        rounds = self.plan.rounds * len(constant_numbers(data))
-        found: SampleCurves = self._once("samples", data, sample_curves, rounds)
-        return found
-
-    def _once(self, kind: str, data: LabelSet, curves: Callable[..., Any], rounds: int) -> Any:
-        if (kind, data) not in self.done:
-            ready = is_cached(kind, data, self.plan)
-            tick = self.bar(f"{kind}: {data.title}", rounds) if self.bar and not ready else None
-            self.done[kind, data] = curves(data, self.plan, tick)
-        return self.done[kind, data]
-
     def table(self, name: str, rows: Rows) -> Path:
         """Write rows as NAME.csv, in full precision."""
         frame = pl.DataFrame(list(rows), infer_schema_length=None)
@@ -81,25 +52,25 @@ class Study:
         """Write text as NAME."""
         return self._written(name, lambda path: path.write_text(content + "\n", encoding="utf-8"))
 
-    def figure(self, name: str, chart: Any) -> list[Path]:
+    def figure(self, name: str, chart: Any, title: str, caption: list[str]) -> list[Path]:
         """Draw NAME.svg, NAME.pdf and NAME.png."""
-        return save(chart, self._folder() / name)
+        return save(captioned(chart, title, caption), self._place(name))
 
     def _written(self, name: str, write: Callable[[Path], object]) -> Path:
-        path = self._folder() / name
+        path = self._place(name)
         write_atomically(path, write, force=True)
         return path
 
-    def _folder(self) -> Path:
+    def _place(self, name: str) -> Path:
         try:
             self.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(f"{self.out}: cannot be created ({error.strerror}); choose another {opt.out}") from error
-        return self.out
+        return self.out / name
 
 
 @contextmanager
-def progress_bars() -> Iterator[Bar]:
+def progress_bars() -> Iterator[Callable[[str, int], Tick]]:
     """One bar per experiment and data set, on standard error; none if that is not a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
