@@ -19,10 +19,9 @@ from itertools import groupby
 from shlex import quote
 from typing import Any, TypeVar, cast
 
-from spagree.options import Estimating, Kind, Reading, Spans, declared
+from spagree.options import IN_PYTHON, Kind
 
 BEGIN, BETWEEN, END = (mark + os.urandom(6).hex() for mark in "\ufdd0\ufdd1\ufdd2")
-OPTIONS = {**declared(Reading), **declared(Estimating), **declared(Spans)}  # those that Python has, too
 TEXTS = ("item", "annotator", "label", "time", "time_format", "text", "cluster", "by", "question", "model", "where")
 QUOTED = frozenset((*TEXTS, "exclude_annotator", "missing", "separator", "sheet", "query"))
 """Options with texts of the user: quotes show where they begin and end."""
@@ -84,7 +83,7 @@ class Option:
         ('order=["low", "high"]', 'item=["a", "b"]')
         """
         name = self.name.removeprefix("no_")
-        option = OPTIONS.get(name)
+        option = IN_PYTHON.get(name)
         if option is None:
             return ELSEWHERE.get(self.name) or self.typed()
         if option.kind is Kind.FLAG:
