@@ -16,9 +16,10 @@ from click.testing import CliRunner, Result
 import spagree
 from command import Run
 from spagree.cli.app import cli
-from spagree.studies import datasets, study
+from spagree.studies import datasets, experiments
 from spagree.studies.datasets import StandIn
 from spagree.studies.experiments import EXPERIMENTS, PUBLISHED
+from spagree.studies.rounds import Plan
 
 NAMES = ("weight-curves", "class-curves", "samples", "annotations", "weighting", "unbiasedness")
 SIGNATURES = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
@@ -46,7 +47,7 @@ def small_stand_in() -> Any:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures take most of the time, and some tests are about tables alone."""
-    monkeypatch.setattr("spagree.studies.study.save", lambda *_, **__: [])
+    monkeypatch.setattr("spagree.studies.experiments.save", lambda *_, **__: [])
 
 
 def paper(*arguments: object) -> Result:
@@ -128,7 +129,7 @@ def test_force_runs_everything_once_more(folder: Path, tmp_path: Path, undrawn: 
     for flags in ([], ["--force"]):
         done = paper("run", "annotations", "weighting", "--data", folder, "--rounds", 3, "--out", tmp_path, *flags)
         assert done.exit_code == 0
-    assert len(list((tmp_path / study.KEPT).glob("*.npz"))) == 8 + 8 + 1  # both kinds, and pets for weighting
+    assert len(list((tmp_path / experiments.KEPT).glob("*.npz"))) == 8 + 8 + 1  # both kinds, and pets for weighting
 
 
 def test_other_seeds_and_rounds_are_other_results(folder: Path, tmp_path: Path, undrawn: None) -> None:
@@ -191,7 +192,7 @@ def test_a_missing_library_names_its_extra(
 
 
 def test_bars_are_drawn_on_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:
-    with study.progress_bars() as bar:
+    with experiments.progress_bars() as bar:
         bar("annotations: X", 3)(3)
     assert "annotations" not in capsys.readouterr().err
 
@@ -216,12 +217,12 @@ def test_annotations_has_sparse_and_constant_designs(out: Path) -> None:
 
 def test_tables_keep_full_precision(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 1 / 3, 2.0**-1040, 1e308]
-    path = study.Study(tmp_path).table("exact", [{"value": value} for value in values])
+    path = experiments.Study(tmp_path).table("exact", [{"value": value} for value in values])
     assert pl.read_csv(path)["value"].to_list() == values
 
 
 def test_columns_that_begin_empty_are_kept(tmp_path: Path) -> None:
-    path = study.Study(tmp_path).table("late", [{"n": None}] * 200 + [{"n": 3}])
+    path = experiments.Study(tmp_path).table("late", [{"n": None}] * 200 + [{"n": 3}])
     assert pl.read_csv(path, infer_schema_length=None)["n"].drop_nulls().to_list() == [3]
 
 
@@ -236,8 +237,8 @@ def test_an_interrupted_run_resumes_where_it_stopped(folder: Path, tmp_path: Pat
         return lambda _: None
 
     def weigh(bar: Any) -> None:
-        plan = study.Plan(rounds=3, folder=tmp_path / "kept", bar=bar)
-        EXPERIMENTS["weighting"][1](study.Study(tmp_path, folder, plan))
+        plan = Plan(rounds=3, folder=tmp_path / "kept", bar=bar)
+        EXPERIMENTS["weighting"][1](experiments.Study(tmp_path, folder, plan))
 
     with pytest.raises(KeyboardInterrupt):
         weigh(stop_at_third)

@@ -88,9 +88,8 @@ def list_(as_json: bool) -> None:
 @_options
 def run(*, names: Sequence[str], data: str | None, out: str, as_json: bool, **plan: Any) -> None:
     """Run the experiments with these names; `spagree paper list` lists them."""
-    from spagree.studies.experiments import EXPERIMENTS
+    from spagree.studies.experiments import EXPERIMENTS, KEPT, Study, progress_bars
     from spagree.studies.rounds import Plan, load_kernels
-    from spagree.studies.study import KEPT, Study, progress_bars
 
     for name in names:
         if name not in EXPERIMENTS:

@@ -132,13 +132,13 @@ def score(
 
 def _print_spans(found: SpanAgreement, require: Sequence[str], as_json: bool, report: str | None, force: bool) -> None:
     """Agreement on spans, the page if it is wanted, and whether it is what is required."""
-    from spagree.present.spans import spans_document, spans_summary  # what labels do not need is not loaded for them
+    from spagree.present.spans import spans_summary  # what labels do not need is not loaded for them
 
     least = [_gate(typed) for typed in require]
     if any(name != SPA for name, _ in least):
         raise UsageError("--require takes a number for spans: what the interval's lower end must reach")
     if as_json:
-        print_json(spans_document(found.findings, for_command_line(found.groups), found.source))
+        print_json(for_command_line(found.to_dict()))
     else:
         draw(spans_summary(found.findings, found.understood, for_command_line(found.groups), found.source))
     if report:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 from spagree.codes import Floats
+from spagree.errors import FileError
 from spagree.estimate.weights import REGISTRY
+from spagree.messages import opt
 from spagree.present.charts import studies as charts
+from spagree.present.charts.save import save
 from spagree.present.charts.studies import Axis
 from spagree.studies import exact
-from spagree.studies.datasets import LabelSet
-from spagree.studies.rounds import AnnotationCurves, annotation_curves, sample_curves
-from spagree.studies.study import Study
+from spagree.studies.datasets import LabelSet, other_sets, paper_sets
+from spagree.studies.rounds import AnnotationCurves, Plan, Tick, annotation_curves, sample_curves
+from spagree.write import write_atomically
 
 SCHEME = Axis("scheme", "weights")
 ANNOTATIONS = Axis("pairable_annotations", "annotations of pairable items", format="~s")
@@ -22,6 +32,7 @@ VARIANCE = Axis("variance", "variance of SPA", log=True, format=".0e")
 PER_ITEM = Axis("annotations", "annotations of the item")
 WEIGHT = Axis("weight", "weight (largest = 1)", zero=True)
 Row = dict[str, Any]
+KEPT = "results"  # the folder of what is cached
 
 # Table 1 of the paper: Σ over the curve of (variance − variance of flat) · 10², and its best and second best.
 COLUMNS = ("edge", "flat", "annotations", "annotations_m1", "inv_var", "inv_var_class")
@@ -36,6 +47,50 @@ PUBLISHED = {
     "dar_main_type": (0.2019, 0.0, 0.0089, 0.0493, 0.2019, 0.1324),
 }
 FLAT = list(REGISTRY).index("flat")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where the data is and where results go; ``plan.folder`` caches finished parts for the next run."""
+
+    out: Path
+    data: Path | None = None
+    plan: Plan = field(default_factory=Plan)
+
+    @cached_property
+    def paper_sets(self) -> list[LabelSet]:
+        """The paper's eight label sets, real or simulated."""
+        return paper_sets(self.data, self.plan.seed)
+
+    @cached_property
+    def other_sets(self) -> list[LabelSet]:
+        """Every other tidy file in the data folder."""
+        return other_sets(self.data)
+
+    def table(self, name: str, rows: Sequence[Row]) -> Path:
+        """Write rows as NAME.csv, in full precision."""
+        frame = pl.DataFrame(list(rows), infer_schema_length=None)
+        return self._written(f"{name}.csv", frame.write_csv)
+
+    def text(self, name: str, content: str) -> Path:
+        """Write text as NAME."""
+        return self._written(name, lambda path: path.write_text(content + "\n", encoding="utf-8"))
+
+    def figure(self, name: str, chart: Any, title: str, caption: list[str]) -> list[Path]:
+        """Draw NAME.svg, NAME.pdf and NAME.png."""
+        return save(charts.captioned(chart, title, caption), self._place(name))
+
+    def _written(self, name: str, write: Callable[[Path], object]) -> Path:
+        path = self._place(name)
+        write_atomically(path, write, force=True)
+        return path
+
+    def _place(self, name: str) -> Path:
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{self.out}: cannot be created ({error.strerror}); choose another {opt.out}") from error
+        return self.out / name
 
 
 def weight_curves(study: Study) -> list[Path]:
@@ -295,3 +350,17 @@ EXPERIMENTS = {
     "weighting": ("variance and squared error by weighting scheme; the paper's table", weighting),
     "unbiasedness": ("exact bias by enumeration, where it is 0 and where not", unbiasedness),
 }
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int], Tick]]:
+    """One bar per experiment and data set, on standard error; none if that is not a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+
+        def bar(description: str, total: int) -> Tick:
+            task = progress.add_task(description, total=total)
+            return lambda done: progress.advance(task, done)
+
+        yield bar
