@@ -93,10 +93,8 @@ def test_kappas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "ITEMS", (100,))
     monkeypatch.setattr(study, "RATED", (8, 40))
     rows = study.study(2)
-    assert [row["without"] for row in rows if row.get("metric") == "linear" and row["coefficient"] != "SPA"] == [
-        2,
-        0,
-    ] * 3
+    linear = [row for row in rows if row.get("metric") == "linear" and row["coefficient"] != "SPA"]
+    assert [row["without"] for row in linear] == [2, 0] * 3
     assert study.cover(study.GUESSES[-1], 1, 1)["covers"] in (0.0, 1.0)
     assert "brennan_prediger" in study.page(rows, rows[:2], 2)
 
@@ -124,9 +122,8 @@ def test_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of every part makes a page; the figures of the page in the documentation keep what it promises."""
     study = module("compare_study")
-    parts = re.split(
-        r"^## ", (FOLDER.parent / "docs" / "studies" / "compare.md").read_text("utf-8"), flags=re.MULTILINE
-    )[1:]
+    written = (FOLDER.parent / "docs" / "studies" / "compare.md").read_text("utf-8")
+    parts = re.split(r"^## ", written, flags=re.MULTILINE)[1:]
     wrong = {}
     for part in parts:
         rows = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("| ")][1:]
@@ -155,9 +152,8 @@ def test_default_weights(tmp_path: Path) -> None:
     weights = module("default_weights")
     weights.SIZES = (50,)
     found = list(weights.study(tmp_path, 2))
-    assert [row["design"] for row in found] == ["thinning", "calibration"] and "Random thinning" in weights.report(
-        found, 2
-    )
+    assert [row["design"] for row in found] == ["thinning", "calibration"]
+    assert "Random thinning" in weights.report(found, 2)
 
 
 def test_the_assumption(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import json
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,20 +13,14 @@ from pathlib import Path
 import pytest
 
 import spagree
-from command import Run
+from command import SPAGREE, Run, bash, written
 
-SPAGREE = [sys.executable, "-m", "spagree"]
-
-GOOD = (
-    "item,annotator,label\nq1,ann,yes\nq1,bob,yes\nq2,ann,yes\nq2,bob,no\nq3,ann,no\nq3,bob,no\nq3,cyd,no\nq4,ann,no\n"
-)
+ROWS = ["q1,ann,yes", "q1,bob,yes", "q2,ann,yes", "q2,bob,no", "q3,ann,no", "q3,bob,no", "q3,cyd,no", "q4,ann,no"]
 
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
-    path = tmp_path / "good.csv"
-    path.write_text(GOOD)
-    return path
+    return written(tmp_path / "good.csv", *ROWS)
 
 
 def test_score_says_the_number_the_interval_and_the_coverage(run: Run, good: Path) -> None:
@@ -48,9 +41,7 @@ def test_what_was_understood_is_echoed(run: Run, good: Path) -> None:
 
 
 def test_json_follows_the_contract(run: Run, good: Path) -> None:
-    code, out, _ = run("score", good, "--json")
-    found = json.loads(out)
-    assert code == 0
+    found = run.json("score", good)
     parts = "format spagree metric data spa schemes missingness chance verdict next checks warnings"
     assert list(found) == parts.split()
     assert found["format"] == 1 and found["spagree"] == spagree.__version__
@@ -79,8 +70,7 @@ def test_json_follows_the_contract(run: Run, good: Path) -> None:
 
 
 def test_nothing_pairable_is_explained_and_exits_with_3(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "once.csv"
-    path.write_text("item,annotator,label\n1,a,x\n2,a,y\n3,b,x\n")
+    path = written(tmp_path / "once.csv", "1,a,x", "2,a,y", "3,b,x")
     code, out, err = run("score", path, "--json")
     found = json.loads(out)
     assert code == 3
@@ -109,14 +99,14 @@ def test_the_help_lists_every_scheme_of_the_registry(run: Run) -> None:
 
 
 def test_own_weights_on_the_command_line(run: Run, good: Path) -> None:
-    found = json.loads(run("score", good, "--json", "--weights", "2=1,3=2")[1])
+    found = run.json("score", good, "--weights", "2=1,3=2")
     assert found["spa"]["value"] == spagree.measure(good, weights="annotations_m1").spa.value
     assert found["spa"]["weights"] == "custom"
     assert "▸ custom" in run("score", good, "--weights", "2=1,3=2", "-v")[1]
 
 
 def test_bootstrap_records_method_and_seed(run: Run, good: Path) -> None:
-    one, two = (json.loads(run("score", good, "--json", "--bootstrap", 200, "--seed", seed)[1]) for seed in (1, 2))
+    one, two = (run.json("score", good, "--bootstrap", 200, "--seed", seed) for seed in (1, 2))
     assert one["spa"]["method"] == "bootstrap of items, 200 replicates, seed 1"
     assert one["spa"]["value"] == 0.75 and one["spa"]["stderr"] != two["spa"]["stderr"]
 
@@ -196,19 +186,17 @@ def test_items_lists_the_worst_first(run: Run, good: Path) -> None:
     assert code == 0
     assert out.splitlines()[0] == "The item q2 holds 100% of all disagreements."
     assert out.splitlines()[2].split() == ["100%", "0", "2", "q2", "no", "×1,", "yes", "×1"]
-    assert json.loads(run("items", good, "--json", "--worst", 1)[1]) == [
+    assert run.json("items", good, "--worst", 1) == [
         {"item": "q2", "annotations": 2, "agreement": 0.0, "share": 1.0, "entropy": 1.0, "votes": "no ×1, yes ×1"}
     ]
 
 
 def test_tallies_are_saved_merged_and_scored(run: Run, tmp_path: Path, good: Path) -> None:
-    lines = GOOD.splitlines()
-    parts = {"one": [*lines[:3]], "two": [lines[0], *lines[3:]]}
-    for name, part in parts.items():
-        (tmp_path / f"{name}.csv").write_text("\n".join(part))
-        assert run("tally", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.json")[0] == 0
+    for name, part in {"one": ROWS[:2], "two": ROWS[2:]}.items():
+        path = written(tmp_path / f"{name}.csv", *part)
+        assert run("tally", path, "-o", path.with_suffix(".json"))[0] == 0
     assert run("merge", tmp_path / "one.json", tmp_path / "two.json", "-o", tmp_path / "all.json")[0] == 0
-    merged, whole = (json.loads(run("score", source, "--json")[1]) for source in (tmp_path / "all.json", good))
+    merged, whole = (run.json("score", source) for source in (tmp_path / "all.json", good))
     # A tally does not keep who annotated which item: Conger's kappa is unknown.
     assert "a tally does not say who annotated" in merged["chance"].pop("conger_kappa")["undefined"]
     assert whole["chance"].pop("conger_kappa")["value"] is not None
@@ -225,15 +213,13 @@ def test_tallies_are_saved_merged_and_scored(run: Run, tmp_path: Path, good: Pat
 
 
 def test_parts_that_cut_through_items_merge_with_keep_items(run: Run, tmp_path: Path, good: Path) -> None:
-    lines = GOOD.splitlines()
-    for name, part in {"odd": lines[1::2], "even": lines[2::2]}.items():
-        (tmp_path / f"{name}.csv").write_text("\n".join([lines[0], *part]))
-        assert run("tally", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.parquet", "--keep-items")[0] == 0
+    for name, part in {"odd": ROWS[::2], "even": ROWS[1::2]}.items():
+        path = written(tmp_path / f"{name}.csv", *part)
+        assert run("tally", path, "-o", path.with_suffix(".parquet"), "--keep-items")[0] == 0
     assert run("merge", tmp_path / "odd.parquet", tmp_path / "even.parquet", "-o", tmp_path / "all.parquet")[0] == 0
-    merged = json.loads(run("score", tmp_path / "all.parquet", "--json")[1])
-    whole = json.loads(run("score", good, "--json")[1])["spa"]
-    assert merged["spa"].pop("intervals")["items"] == whole.pop("intervals")["items"]
-    assert merged["spa"] == whole
+    merged, whole = (run.json("score", source)["spa"] for source in (tmp_path / "all.parquet", good))
+    assert merged.pop("intervals")["items"] == whole.pop("intervals")["items"]
+    assert merged == whole
     assert run("tally", good, "-o", tmp_path / "plain.json")[0] == 0
     assert run("merge", tmp_path / "odd.parquet", tmp_path / "plain.json", "-o", tmp_path / "no.json")[0] == 2
 
@@ -295,21 +281,17 @@ def test_help_reads_well(run: Run, command: str) -> None:
 
 
 def test_standard_input_and_several_files(tmp_path: Path, good: Path) -> None:
-    done = subprocess.run([*SPAGREE, "score", "-", "--json"], input=GOOD, capture_output=True, text=True, check=True)
+    typed = good.read_text()
+    done = subprocess.run([*SPAGREE, "score", "-", "--json"], input=typed, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["spa"] == json.loads(spagree.measure(good).to_json())["spa"]
-    lines = GOOD.splitlines()
-    (tmp_path / "b1.csv").write_text("\n".join(lines[:4]))
-    (tmp_path / "b2.csv").write_text("\n".join([lines[0], *lines[4:]]))
+    written(tmp_path / "b1.csv", *ROWS[:3])
+    written(tmp_path / "b2.csv", *ROWS[3:])
     for sources in (["b1.csv", "b2.csv"], ["b*.csv"]):
         command = [*SPAGREE, "score", *sources, "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
         assert json.loads(done.stdout)["spa"]["value"] == 0.75
-
-
-def test_closed_standard_input() -> None:
-    command = ["bash", "-c", f"{sys.executable} -m spagree score - <&-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 4 and "Traceback" not in done.stderr
+    closed = bash("score - <&-")
+    assert closed.returncode == 4 and b"Traceback" not in closed.stderr
 
 
 def wait_until_it_imports(process: int, library: str) -> None:
@@ -378,11 +360,11 @@ def test_what_to_do_next_names_the_question_and_a_saved_tally(
         for item in range(30)
         for place, who in enumerate("abcde")
     ]
-    Path("batch.csv").write_text("\n".join(["HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic", *rows, ""]))
-    questions = json.loads(run("score", "batch.csv", "--all-questions", "--json")[1])["questions"]
+    written(Path("batch.csv"), *rows, header="HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic")
+    questions = run.json("score", "batch.csv", "--all-questions")["questions"]
     commands = [step["command"] for document in questions.values() for step in document["next"]]
     run("tally", "batch.csv", "--question", "mood", "-o", "counts.json")
-    commands += [step["command"] for step in json.loads(run("score", "counts.json", "--json")[1])["next"]]
+    commands += [step["command"] for step in run.json("score", "counts.json")["next"]]
     assert len(commands) > 1
     for command in commands:
         assert run(*shlex.split(command)[1:])[0] == 0, command

@@ -12,14 +12,13 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import spagree
-from command import on_a_terminal
+from command import SPAGREE, on_a_terminal
 from spagree import progress
 from spagree.cli.console import _Display, working
 from spagree.read.files.duckdb import connect
-
-SPAGREE = (sys.executable, "-m", "spagree")
 
 
 def test_progress_needs_no_listener() -> None:
@@ -63,9 +62,7 @@ def test_duckdb_says_how_far_a_query_is() -> None:
 
 
 def shown(display: _Display) -> str:
-    from rich.console import Console
-
-    console = Console(width=100, file=None, record=True, quiet=False, force_terminal=False)
+    console = Console(width=100, force_terminal=False)
     with console.capture() as capture:
         console.print(display)
     return capture.get()
@@ -111,19 +108,12 @@ class Held:
         return 0.5
 
 
-def shown_by(*command: object) -> str:
-    """What a person sees on standard error."""
-    code, seen = on_a_terminal(*command, stdout=subprocess.DEVNULL)
-    assert code == 0
-    return seen
-
-
 @pytest.mark.slow
 def test_a_person_sees_the_stages_and_a_pipe_sees_nothing(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     spagree.simulate(items=400_000, annotators=300, per_item=3, seed=1).frame.write_parquet(path)
-    seen = shown_by(*SPAGREE, "score", path)
+    code, seen = on_a_terminal(*SPAGREE, "score", path, stdout=subprocess.DEVNULL)
+    assert code == 0 and "0:0" in seen
     assert re.search(r"(counting (labels|items|annotators)|looking for repeats)", seen)
-    assert "0:0" in seen
     piped = subprocess.run([*SPAGREE, "score", path], capture_output=True, text=True, check=True)
     assert piped.stderr == ""

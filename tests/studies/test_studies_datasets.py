@@ -11,6 +11,7 @@ import pytest
 import xlsxwriter
 
 import spagree
+from command import written
 from spagree.studies import datasets
 from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set, other_sets, paper_sets
 
@@ -135,17 +136,13 @@ def test_fecg_takes_the_row_as_the_item(tmp_path: Path) -> None:
     assert found.group_by("item").len()["len"].sort().to_list() == [3, 3, 4, 4]
 
 
-def test_fecg_says_where_fields_are_missing(tmp_path: Path) -> None:
-    path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv")
-    path.write_text(path.read_text() + "a,b,c\n")
-    with pytest.raises(spagree.DataError, match=r"csv:3: 3 fields"):
-        datasets.fecg([path])
-
-
-def test_fecg_may_end_rows_with_empty_fields(tmp_path: Path) -> None:
+def test_fecg_may_end_rows_with_empty_fields_but_says_where_fields_are_missing(tmp_path: Path) -> None:
     path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv", rows=1)
     path.write_text(path.read_text().strip() + ",,\n")
     assert datasets.fecg([path])["label"].to_list() == ["1", "1", "3"]
+    path.write_text(path.read_text() + "a,b,c\n")
+    with pytest.raises(spagree.DataError, match=r"csv:2: 3 fields"):
+        datasets.fecg([path])
 
 
 @pytest.mark.parametrize("load", [datasets.mbic, datasets.bsmtwe, datasets.dar, datasets.fecg])
@@ -169,7 +166,7 @@ def test_raw_files_are_found_in_the_folder_or_a_subfolder(tmp_path: Path) -> Non
 def test_tidy_files_of_the_papers_sets_and_others(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "mbic_label.csv.gz", "wt") as file:
         file.write("item,annotator,label\n1,a,x\n1,b,y\n1,b,y\n2,a,x\n")
-    (tmp_path / "own.csv").write_text("item,annotator,label\n1,a,NA\n1,b,\n01,b,y\n")
+    written(tmp_path / "own.csv", "1,a,NA", "1,b,", "01,b,y")
     (tmp_path / "notes.txt").write_text("not data")
     found = {data.name: data for data in paper_sets(tmp_path)}
     assert found["mbic_label"].annotations == 4  # a repeat by one annotator is kept
@@ -214,9 +211,12 @@ def test_most_items_of_fecg_and_bsmtwe_have_the_usual_number(standins: dict[str,
     assert (standins["bsmtwe_anger_vs_fear_simulated"].per_item == 3).mean() == pytest.approx(0.96, abs=0.01)
 
 
-def test_a_stand_in_follows_its_seed() -> None:
+def test_a_stand_in_follows_its_seed_and_is_never_taken_for_the_real_data() -> None:
     wanted = StandIn(classes=2, usual=3, items=20)
     assert draw(wanted, 1).equals(draw(wanted, 1)) and not draw(wanted, 1).equals(draw(wanted, 2))
+    real, invented = (label_set("x", "X", draw(wanted, 1), simulated=simulated) for simulated in (False, True))
+    assert (real.name, invented.name) == ("x", "x_simulated")
+    assert real.digest != invented.digest  # so they never share a result
 
 
 def test_the_sources_are_the_papers_table() -> None:
@@ -228,14 +228,7 @@ def test_the_sources_are_the_papers_table() -> None:
 
 def test_published_files_go_before_tidy_ones(tmp_path: Path) -> None:
     write_bsmtwe(tmp_path / "bsmtwe" / "tweets_annotations.csv")
-    (tmp_path / "bsmtwe_trust_vs_disgust.csv").write_text("item,annotator,label\n1,a,x\n1,b,x\n")
+    written(tmp_path / "bsmtwe_trust_vs_disgust.csv", "1,a,x", "1,b,x")
     found = {data.name: data for data in paper_sets(tmp_path)}
     assert found["bsmtwe_trust_vs_disgust"].annotations == 3
     assert other_sets(tmp_path) == []
-
-
-def test_a_stand_in_and_the_real_data_never_share_a_result() -> None:
-    frame = draw(StandIn(classes=2, usual=3, items=20), 1)
-    real, invented = label_set("x", "X", frame), label_set("x", "X", frame, simulated=True)
-    assert (real.name, invented.name) == ("x", "x_simulated")
-    assert real.digest != invented.digest

@@ -124,20 +124,16 @@ def test_spa_of_the_remainder_equals_that_of_spagree() -> None:
         assert float(exact.spa(kept, scheme)) == pytest.approx(found.value, rel=1e-15)
 
 
-def made(variance: list[list[float]], mean: list[list[float]] | None = None) -> AnnotationCurves:
-    values = np.array(variance)
-    means = np.zeros_like(values) if mean is None else np.array(mean)
-    steps = np.arange(1, len(values) + 1)
-    return AnnotationCurves(steps, steps * 1.0, means, values)
-
-
 def test_sums_under_the_curve_are_differences_to_flat_times_a_hundred() -> None:
     found = experiments.sums_under_curve(np.array([[2.0, 1, 2, 3, 3, 2], [1.0, 1, 1, 1, 1, 1]]))
     assert found["flat"] == 0 and found["annotations"] == -100 and found["edge"] == 100
 
 
 def test_squared_error_counts_bias_against_the_full_flat_value() -> None:
-    found = made([[1.0] * 6, [0.0] * 6], [[0.5] * 6, [0.7, *[0.9] * 5]])
+    steps = np.arange(1, 3)
+    found = AnnotationCurves(
+        steps, steps * 1.0, np.array([[0.5] * 6, [0.7, *[0.9] * 5]]), np.array([[1.0] * 6, [0.0] * 6])
+    )
     assert experiments.target(found) == 0.7
     assert experiments.squared_error(found) == pytest.approx(np.array([[1.04] * 6, [0.0, *[0.04] * 5]]))
 
@@ -158,9 +154,5 @@ def test_the_published_table_is_quoted_with_its_marks() -> None:
 
 def test_tables_in_markdown() -> None:
     rows = [{"data": "x", "edge": "−1.0", "flat": "**2.0**"}, {"data": "y", "edge": "–", "flat": "1.0"}]
-    assert experiments.markdown(rows).splitlines() == [
-        "| data | edge | flat |",
-        "|---|--:|--:|",
-        "| x | −1.0 | **2.0** |",
-        "| y | – | 1.0 |",
-    ]
+    lines = experiments.markdown(rows).splitlines()
+    assert lines == ["| data | edge | flat |", "|---|--:|--:|", "| x | −1.0 | **2.0** |", "| y | – | 1.0 |"]

@@ -11,6 +11,7 @@ import pytest
 from test_studies_kernels import SETS, by_spagree, make
 
 import spagree
+from oracle import agreement
 from spagree.studies import rounds
 from spagree.studies.rounds import (
     Plan,
@@ -32,21 +33,14 @@ def test_checkpoints_rise_to_the_whole(total: int, wanted: int) -> None:
     assert steps[-1] == total and steps[0] >= 1 and (np.diff(steps) > 0).all()
 
 
-def test_curves_at_full_annotation() -> None:
-    """All annotations are there in every round: no variance at all, and the mean is spagree's value."""
-    data = SETS["varied"]
-    found = annotation_curves(data, Plan(rounds=40))
+def test_curves_begin_with_a_pair_in_every_round_and_end_at_spagrees_value_without_variance() -> None:
+    data, plan = SETS["varied"], Plan(rounds=40)
+    found, (_, values, _) = annotation_curves(data, plan), annotation_values(data, plan)
+    assert len(found.annotations) == (~np.isnan(values).any(axis=(0, 2))).sum() < values.shape[1]
+    assert not np.isnan(found.mean).any()
     assert (found.variance[-1] == 0).all() and (found.variance[0] > 0).all()
     assert found.annotations[-1] == data.annotations
     assert found.mean[-1] == pytest.approx(by_spagree(data, np.arange(data.annotations)), rel=1e-12)
-
-
-def test_only_checkpoints_with_a_pair_in_every_round_are_kept() -> None:
-    data = SETS["varied"]
-    _, values, _ = annotation_values(data, Plan(40, 0))
-    found = annotation_curves(data, Plan(rounds=40))
-    assert len(found.annotations) == (~np.isnan(values).any(axis=(0, 2))).sum() < values.shape[1]
-    assert not np.isnan(found.mean).any()
 
 
 def test_the_variance_of_equal_floats_is_exactly_zero() -> None:
@@ -67,11 +61,6 @@ def exact_constant_variance(items: list[str], n: int, samples: int) -> Fraction:
     total = sum(weight for weight, _ in values)
     mean = sum(weight * value for weight, value in values) / total
     return sum(weight * value**2 for weight, value in values) / total - mean**2
-
-
-def agreement(labels: tuple[str, ...]) -> Fraction:
-    pairs = list(combinations(labels, 2))
-    return Fraction(sum(a == b for a, b in pairs), len(pairs))
 
 
 SMALL = ["aabbc", "aaaa", "abc", "abab", "ab"]
