@@ -14,7 +14,7 @@ import pytest
 import spagree
 from spagree.errors import UsageError
 from spagree.read.examples import EXAMPLES, FOLDER, example, locate
-from spagree.simulation import Simulation, simulate
+from spagree.studies.simulation import Simulation, simulate
 
 LARGEST = 60_000
 

@@ -103,7 +103,7 @@ def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Param
 @force_option
 def simulate(output: str, force: bool, **parameters: Any) -> None:
     """Simulate annotations whose true agreement is known, to try things out and to plan."""
-    from spagree.simulation import simulate as draw
+    from spagree.studies.simulation import simulate as draw
 
     refuse_existing(output, force=force)
     with working("drawing annotations"):

@@ -1,5 +1,6 @@
-"""The paper's experiments, tables and figures, regenerated from the public API (`spagree paper …`).
+"""Annotations whose true agreement is known, and the paper's experiments, regenerated from the public API.
 
+    simulation: what `spagree simulate` draws
     datasets ─ LabelSet ─ rounds (kernels) ─ Curves ─ experiments ─ CSV and figures
     exact: figures that need no data
 

@@ -26,7 +26,7 @@ import polars as pl
 from spagree.counts.engines import to_polars
 from spagree.errors import DataError, FileError
 from spagree.read import read
-from spagree.simulation import simulate
+from spagree.studies.simulation import simulate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
