@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ def written(path: Path, *rows: str, header: str = HEADER) -> Path:
     """The file, with a row in each line."""
     path.write_text("".join(f"{line}\n" for line in (header, *rows)), "utf-8")
     return path
+
+
+class Terminal(StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Run:

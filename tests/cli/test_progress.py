@@ -8,14 +8,13 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import spagree
-from command import SPAGREE, on_a_terminal
+from command import SPAGREE, Terminal, on_a_terminal
 from spagree import progress
 from spagree.cli.console import _Display, working
 from spagree.read.files.duckdb import connect
@@ -75,13 +74,6 @@ def test_a_bar_where_the_share_is_known_and_a_spinner_otherwise() -> None:
     assert "reading" in known and "40%" in known and "━" in known
 
 
-class Terminal(StringIO):
-    """Standard error that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_nothing_holds_a_connection_once_the_work_is_done(
     monkeypatch: pytest.MonkeyPatch, error: type[BaseException] | None
@@ -89,23 +81,16 @@ def test_nothing_holds_a_connection_once_the_work_is_done(
     """A thread that releases it while Python shuts down would abort the process, in one run of seven."""
     monkeypatch.setattr(sys, "stderr", Terminal())
     before = threading.active_count()
-    held = Held()
+    held = lambda: 0.5  # noqa: E731 (stands for a connection)
     gone = weakref.ref(held)
     with suppress(KeyboardInterrupt), working("counting"):
-        progress.watch(held.share)
+        progress.watch(held)
         assert threading.active_count() == before + 1
         if error:
             raise error
     assert threading.active_count() == before
     del held
     assert gone() is None
-
-
-class Held:
-    """Stands for a connection."""
-
-    def share(self) -> float | None:
-        return 0.5
 
 
 @pytest.mark.slow
