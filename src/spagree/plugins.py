@@ -6,9 +6,12 @@ number. They cannot replace spagree's own.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 READERS, METRICS = "spagree.readers", "spagree.metrics"
 
@@ -19,16 +22,12 @@ def installed(group: str) -> tuple[str, ...]:
     >>> installed("spagree.no-such-group")
     ()
     """
-    from importlib.metadata import entry_points
-
-    return tuple(sorted({point.name for point in entry_points(group=group)}))
+    return tuple(sorted({point.name for point in _points(group)}))
 
 
 def load(group: str, name: str) -> Any:
     """What a package offers under a name."""
-    from importlib.metadata import entry_points
-
-    offers = list(entry_points(group=group, name=name))
+    offers = [point for point in _points(group) if point.name == name]
     packages = sorted({f"{each.dist.name} {each.dist.version}" if each.dist else each.value for each in offers})
     if len(packages) > 1:
         raise UsageError(f"{name!r} is offered by {' and by '.join(packages)}; uninstall all but one")
@@ -39,3 +38,9 @@ def load(group: str, name: str) -> Any:
         raise UsageError(
             f"{packages[0]} offers {name!r}, which cannot be loaded ({what}); update the package"
         ) from error
+
+
+def _points(group: str) -> list[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return list(entry_points(group=group))
