@@ -167,11 +167,7 @@ class Figures(dict[str, T]):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a misspelt one is most like.
-
-    >>> nearest("Lable", ["label", "item"]), nearest("colour", ["label", "item"])
-    ('label', None)
-    """
+    """The known name that a misspelt one is most like."""
     import difflib
 
     folded = {each.casefold(): each for each in known}

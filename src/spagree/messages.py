@@ -96,11 +96,7 @@ class Option:
 
 
 def _escaped(text: str) -> str:
-    r"""A text with escapes that Python and the shell know for what cannot be printed.
-
-    >>> print(_escaped(chr(10) + "é" + chr(0x9B) + chr(0xE0001)))
-    \né\u009b\U000e0001
-    """
+    """A text with escapes that Python and the shell know for what cannot be printed."""
     return "".join(letter if letter.isprintable() else _escape(ord(letter)) for letter in text)
 
 
@@ -152,11 +148,7 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 30) -> str:
-    """Column names for a message, shortened if there are very many.
-
-    >>> Message(listed(["a", "b"]))
-    "'a', 'b'"
-    """
+    """Column names for a message, shortened if there are very many."""
     text = ", ".join(shown(name) for name in names[:limit])
     hidden = len(names) - limit
     return f"{text} and {hidden:,} more" if hidden > 0 else text

@@ -292,11 +292,7 @@ Record = type[Reading] | type[Estimating] | type[Spans] | type[Watching]
 
 
 def declared(record: Record) -> dict[str, Declaration]:
-    """The options of a record by name.
-
-    >>> declared(Estimating)["level"].metavar
-    'P'
-    """
+    """The options of a record by name."""
     types = {entry.name: str(entry.type).split(" | ") for entry in fields(record)}
     kinds = {name: next((kind for kind in Kind if kind.value in types[name]), Kind.TEXT) for name in types}
     return {entry.name: Declaration(kind=kinds[entry.name], **entry.metadata) for entry in fields(record)}
@@ -328,11 +324,7 @@ def non_default(*records: Reading | Estimating) -> dict[str, Any]:
 
 
 def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options for reading, and all others.
-
-    >>> split({"item": "doc", "level": 0.9})
-    ({'item': 'doc'}, {'level': 0.9})
-    """
+    """The options for reading, and all others."""
     reading = declared(Reading)
     return (
         {name: value for name, value in options.items() if name in reading},

@@ -182,12 +182,7 @@ class Assignment:
     """Items that everyone gets."""
 
     def frame(self) -> polars.DataFrame:
-        """One row per annotation to make: ``item, annotator``, in item order.
-
-        >>> design = assign(["q1", "q2"], ["ann", "bob"], per_item=2)
-        >>> sorted(design.frame().rows())
-        [('q1', 'ann'), ('q1', 'bob'), ('q2', 'ann'), ('q2', 'bob')]
-        """
+        """One row per annotation to make: ``item, annotator``, in item order."""
         names = polars.Series("annotator", [person.name for person in self.people], dtype=polars.String)
         items = polars.Series("item", self.items, dtype=polars.String)
         return polars.DataFrame([items.gather(self.rows[:, 0]), names.gather(self.rows[:, 1])])
@@ -265,11 +260,7 @@ def assign(
 
 
 def numbered(people: int) -> list[str]:
-    """Names for unnamed people.
-
-    >>> numbered(2)
-    ['annotator1', 'annotator2']
-    """
+    """Names for unnamed people."""
     width = len(str(people))
     return [f"annotator{number:0{width}}" for number in range(1, people + 1)]
 

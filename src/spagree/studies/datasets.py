@@ -55,12 +55,7 @@ class StandIn:
 
 
 def draw(standin: StandIn, seed: int) -> pl.DataFrame:
-    """Item and label of simulated annotations.
-
-    >>> frame = draw(StandIn(classes=3, usual=6, items=100, other=(5, 12), others=4), seed=1)
-    >>> frame["item"].n_unique(), frame["label"].n_unique()
-    (104, 3)
-    """
+    """Item and label of simulated annotations."""
     drawn = []
     about: dict[str, Any] = {"annotators": 40, "classes": standin.classes, "skew": standin.skew}
     sizes = (("usual", standin.items, standin.usual), ("other", standin.others, standin.other))

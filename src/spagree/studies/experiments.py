@@ -302,13 +302,7 @@ def marked(values: Mapping[str, float]) -> dict[str, str]:
 
 
 def markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table of the rows; numbers right-aligned.
-
-    >>> print(markdown([{"scheme": "flat", "sum": "**−1.2346**"}]))
-    | scheme | sum |
-    |---|--:|
-    | flat | **−1.2346** |
-    """
+    """A table of the rows; numbers right-aligned."""
     figures = {name for row in rows for name, text in row.items() if text.strip("*−")[:1].isdigit()}
     ruler = "|".join("--:" if name in figures else "---" for name in rows[0])
     lines = [f"| {' | '.join(cells)} |" for cells in (rows[0], *(row.values() for row in rows))]

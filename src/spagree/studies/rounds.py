@@ -84,11 +84,7 @@ def load_kernels() -> Any:
 
 
 def checkpoints(total: int, wanted: int = CHECKPOINTS) -> NDArray[np.int64]:
-    """Up to ``wanted`` evenly spaced numbers, ending at ``total``.
-
-    >>> checkpoints(10, 4).tolist(), checkpoints(3).tolist()
-    ([2, 5, 8, 10], [1, 2, 3])
-    """
+    """Up to ``wanted`` evenly spaced numbers, ending at ``total``."""
     steps = np.round(np.linspace(0, total, min(wanted, total) + 1)[1:]).astype(np.int64)
     return np.unique(steps)
 
