@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import SIMPLE, agreement, counted, long_frame, parse, rounded, spa, tally_of
-from spagree.counts.count import item_counts
 from spagree.counts.tally import Cell, Tally
 from spagree.estimate import SCHEMES, Findings, find
 
@@ -139,17 +138,6 @@ def test_relabelling_classes_changes_nothing_but_their_names(names: dict[str, st
     assert found.data.labels == {names[label]: size for label, size in findings().data.labels.items()}
 
 
-def test_labels_that_are_numbers_count_like_their_texts() -> None:
-    numbers = {"a": 1, "b": 2, "c": 10, "d": -1}
-    whole = FRAME.with_columns(pl.col("label").replace_strict(numbers, return_dtype=pl.Int64))
-    text = FRAME.with_columns(pl.col("label").replace_strict({k: str(v) for k, v in numbers.items()}))
-    assert counted(whole).tally == counted(text).tally
-    found = find(counted(whole).tally)
-    assert "number_labels" in [warning.code for warning in found.warnings]
-    others = tuple(warning for warning in found.warnings if warning.code != "number_labels")
-    assert without_labels(replace(found, warnings=others)) == without_labels(findings())
-
-
 def test_renaming_items_and_annotators_changes_nothing() -> None:
     renamed = FRAME.with_columns(
         item=pl.col("item").str.slice(1).cast(pl.Int64) * -7,
@@ -164,12 +152,6 @@ def test_tallies_of_parts_of_the_items_sum_to_the_whole(parts: int) -> None:
     merged = sum(counted(FRAME.filter(part == k)).tally for k in range(parts))
     assert merged == counted(FRAME).tally
     assert find(merged) == findings()
-
-
-def test_item_counts_of_chunks_that_cut_through_items_sum_to_the_whole() -> None:
-    merged = sum(item_counts(counted(FRAME[start::4])) for start in range(4))
-    assert merged.tally() == counted(FRAME).tally
-    assert find(merged.tally()) == findings()
 
 
 @pytest.mark.parametrize("times", [2, 5])
