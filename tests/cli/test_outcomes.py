@@ -90,16 +90,13 @@ def test_a_gate_that_is_no_share_is_wrong_usage(run: Run, typed: str) -> None:
     assert (code, out) == (2, "") and "--require" in err
 
 
-def test_gates_on_coefficients(run: Run) -> None:
+def test_gates_on_coefficients_and_without_an_interval(run: Run, tmp_path: Path) -> None:
     low = spagree.measure("example:sparse").chance["krippendorff_alpha"].low
     assert low is not None
     assert run("score", "example:sparse", "--require", f"krippendorff_alpha={low}")[0] == 0
     code, _, err = run("score", "example:sparse", "--require", 0.1, "--require", "krippendorff_alpha=0.9")
     assert code == 1 and f"lower end of krippendorff_alpha is {low:.3f}; 0.9 is required" in err
     assert run("score", "example:sparse", "--require", "spa=0.1")[0] == 0
-
-
-def test_a_gate_without_an_interval_is_not_met(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "one.csv", "1,a,x", "1,b,x", "2,b,x")
     code, out, err = run("score", path, "--require", "0.1")
     assert code == 1 and "no interval, because only one item" in " ".join(out.split()) and "no interval" in err

@@ -16,19 +16,14 @@ from spagree.present.charts.studies import plan_chart
 from spagree.present.sentences import people_line
 
 
-def test_a_half_width_as_json(run: Run) -> None:
+def test_a_half_width_a_budget_and_a_decision(run: Run) -> None:
+    agreement = spagree.measure("example:sparse")
     found = run.json("plan", "example:sparse", "--half-width", 0.02)["rows"]
-    assert found == spagree.measure("example:sparse").plan(0.02).rows(named=True)
-
-
-def test_a_budget(run: Run) -> None:
+    assert found == agreement.plan(0.02).rows(named=True)
     code, out, _ = run("plan", "example:sparse", "--budget", 600, "--most", 4)
-    rows = spagree.measure("example:sparse").plan(budget=600, most=4).filter("best").rows(named=True)
+    rows = agreement.plan(budget=600, most=4).filter("best").rows(named=True)
     assert code == 0 and {row["route"] for row in rows} == {"fresh", "new_items", "same_items"}
     assert all(f"± {row['half_width']:.3f} (" in out for row in rows) and "between" in out
-
-
-def test_a_decision(run: Run) -> None:
     code, out, _ = run("plan", "example:sparse", "--require", 0.55)
     assert code == 0 and "annotations of new items" in out and "above 0.55" in out
 
@@ -72,18 +67,15 @@ def test_the_day_at_the_present_pace(run: Run, tmp_path: Path) -> None:
     assert {row["route"] for row in rows if row.get("done")} == {"new_items", "same_items"}
 
 
-def test_no_plan_where_nothing_differs(run: Run, tmp_path: Path) -> None:
+def test_no_plan_where_nothing_differs_or_a_budget_pays_for_nothing(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("plan", "example:sparse", "--budget", 1, "--most", 2)
+    assert (code, out) == (3, "") and "no plan: the budget " in err
     path = written(tmp_path / "same.csv", *(f"{i},{a},x" for i in range(5) for a in "ab"))
     for option in ([], ["--budget", 50], ["--require", 0.5]):
         code, out, err = run("plan", path, *option)
         assert (code, out) == (3, "") and "no plan: all items agree equally" in err
         code, out, _ = run("plan", path, *option, "--json")
         assert code == 3 and "all items agree equally" in json.loads(out)["rows"][0]["undefined"]
-
-
-def test_a_budget_that_pays_for_nothing_is_no_plan(run: Run) -> None:
-    code, out, err = run("plan", "example:sparse", "--budget", 1, "--most", 2)
-    assert (code, out) == (3, "") and "no plan: the budget " in err
 
 
 def test_what_is_reached_already_takes_nothing(run: Run) -> None:

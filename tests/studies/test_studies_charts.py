@@ -38,11 +38,6 @@ def test_lines_have_axes_a_legend_and_one_path_per_kind_and_the_same_bytes_for_t
     assert svg.count('aria-roledescription="line mark"') == 2 and svg == again
 
 
-def test_all_formats_by_default_and_nothing_else(tmp_path: Path) -> None:
-    save(charts.points(ROWS, X, Y, KIND), tmp_path / "v1.2")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["v1.2.pdf", "v1.2.png", "v1.2.svg"]
-
-
 def test_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a chart asked for the network")
@@ -76,7 +71,7 @@ def test_a_logarithmic_axis(tmp_path: Path) -> None:
     assert encoded["scale"] == {"type": "log"} and encoded["axis"]["format"] == ".0e"
 
 
-def test_colours_depend_on_the_kind_of_values() -> None:
+def test_colours_depend_on_the_kind_of_values_and_every_scheme_has_its_own() -> None:
     def colour(values: list[Any]) -> dict[str, Any]:
         rows = [{"x": 1, "y": 1.0, "kind": value} for value in values]
         return dict(charts.points(rows, X, Y, KIND)["encoding"]["color"])
@@ -85,9 +80,6 @@ def test_colours_depend_on_the_kind_of_values() -> None:
     assert colour([0.1, 0.7])["type"] == "quantitative"
     assert colour([2, 3])["type"] == "ordinal"
     assert colour(["mine", "flat"])["type"] == "nominal" and "scale" not in colour(["mine", "flat"])
-
-
-def test_every_scheme_has_its_own_colour() -> None:
     assert tuple(SCHEME_COLOURS) == spagree.SCHEMES
     assert len(set(SCHEME_COLOURS.values())) == len(SCHEME_COLOURS)
 
@@ -125,6 +117,8 @@ def test_a_cloud_of_points_is_not_read_out(tmp_path: Path) -> None:
     assert len(silent) < len(spoken) / 1.5
 
 
-def test_a_folder_that_is_not_there_is_a_file_error(tmp_path: Path) -> None:
+def test_all_formats_by_default_and_nothing_else_and_only_in_a_folder_that_is_there(tmp_path: Path) -> None:
+    save(charts.points(ROWS, X, Y, KIND), tmp_path / "v1.2")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["v1.2.pdf", "v1.2.png", "v1.2.svg"]
     with pytest.raises(spagree.FileError, match="cannot be written"):
         save(charts.points(ROWS, X, Y, KIND), tmp_path / "nowhere" / "chart", ["svg"])

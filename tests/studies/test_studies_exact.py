@@ -15,14 +15,11 @@ from spagree.studies import exact, experiments
 from spagree.studies.rounds import AnnotationCurves
 
 
-def test_deviations_between_numbers_of_classes_are_zero_and_rounding() -> None:
-    rows = [row for row in exact.weight_curves() if row["classes"]]
-    assert {row["deviation"] for row in rows} == {0.0}
-    assert 0 < max(abs(row["deviation_of_sums"]) for row in rows) < 1e-13
-
-
-def test_weight_curves_hold_all_curves_of_the_figure() -> None:
+def test_weight_curves_are_those_of_the_figure_and_differ_between_numbers_of_classes_by_rounding_alone() -> None:
     rows = exact.weight_curves()
+    summed = [row for row in rows if row["classes"]]
+    assert {row["deviation"] for row in summed} == {0.0}
+    assert 0 < max(abs(row["deviation_of_sums"]) for row in summed) < 1e-13
     found = Counter((row["curve"], row["classes"]) for row in rows)
     expected = [*((name, None) for name in exact.SIMPLE), *(("inv_var", classes) for classes in range(2, 8))]
     assert dict(found) == dict.fromkeys(expected, 9)
@@ -59,40 +56,26 @@ def test_the_area_is_a_function_of_the_shape_alone() -> None:
     assert all(0 <= row["shape"] <= 0.5 for row in points)
     entropies = [row["entropy"] for row in points]
     assert entropies != sorted(entropies, reverse=True)
-
-
-def test_entropy_of_a_uniform_distribution() -> None:
     assert exact.about([0.25] * 4) == {"classes": 4, "entropy": pytest.approx(log(4)), "shape": 0.0}
 
 
 N_ONLY = ("flat", "annotations", "annotations_m1", "edge", "inv_var")
 
 
-@pytest.fixture(scope="module")
-def rows() -> list[dict[str, object]]:
-    return exact.unbiasedness()
-
-
-def test_balanced_designs_are_exactly_unbiased_for_weights_that_depend_on_n_only(rows: list) -> None:
-    found = [row for row in rows if row["design"] == "balanced"]
-    assert len(found) == 11 * 6
-    assert all(row["exactly_zero"] for row in found if row["scheme"] in N_ONLY)
-
-
-def test_estimated_weights_have_a_small_bias_even_there(rows: list) -> None:
-    found = {row["scheme"]: row["bias"] for row in rows if row["design"] == "balanced" and row["removed"] == 3}
+def test_weights_by_n_are_exactly_unbiased_on_balanced_data_and_no_others_given_n_only_flat() -> None:
+    rows = exact.unbiasedness()
+    balanced, unbalanced, given = (
+        [row for row in rows if row["design"] == design] for design in ("balanced", "unbalanced", "given n")
+    )
+    assert len(balanced) == 11 * 6
+    assert all(row["exactly_zero"] for row in balanced if row["scheme"] in N_ONLY)
+    assert all(row["exactly_zero"] == (row["scheme"] == "flat") for row in given)
     # the figures of docs/mathematics.md
-    assert round(found["inv_var_class"], 4) == -0.0061
-
-
-def test_unbalanced_full_data_are_biased_for_every_scheme(rows: list) -> None:
-    found = {row["scheme"]: row["bias"] for row in rows if row["design"] == "unbalanced" and row["removed"] == 3}
-    assert [round(0.5 + found[name], 3) for name in N_ONLY[:4]] == [0.609, 0.728, 0.787, 0.870]
-
-
-def test_given_n_only_flat_is_unbiased(rows: list) -> None:
-    found = [row for row in rows if row["design"] == "given n"]
-    assert all(row["exactly_zero"] == (row["scheme"] == "flat") for row in found)
+    estimated, biased = (
+        {row["scheme"]: row["bias"] for row in part if row["removed"] == 3} for part in (balanced, unbalanced)
+    )
+    assert round(estimated["inv_var_class"], 4) == -0.0061
+    assert [round(0.5 + biased[name], 3) for name in N_ONLY[:4]] == [0.609, 0.728, 0.787, 0.870]
 
 
 def test_given_n_the_expectation_is_the_weighted_mean_of_the_full_agreements() -> None:

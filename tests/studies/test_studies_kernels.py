@@ -165,13 +165,9 @@ def test_the_same_loops_in_plain_python_give_the_same_values(tmp_path: Path) -> 
         assert np.allclose(plain["mean"], sample_curves(SETS[name], Plan(3)).mean, rtol=1e-13)
 
 
-def test_numbers_below_a_bound_stay_below_it_and_reach_every_value() -> None:
+def test_seeds_of_rounds_are_all_different_and_numbers_below_a_bound_reach_every_value() -> None:
     for bound in (1, 2, 7):
-        found = {kernels._below(seed, bound) for seed in round_seeds(400, bound)}
-        assert found == set(range(bound))
-
-
-def test_seeds_of_rounds_are_all_different() -> None:
+        assert {kernels._below(seed, bound) for seed in round_seeds(400, bound)} == set(range(bound))
     seeds = round_seeds(3000, 0, 1)
     assert seeds.dtype == np.uint64 and len(set(seeds.tolist())) == 3000
     assert not set(seeds.tolist()) & set(round_seeds(3000, 0, 2).tolist())

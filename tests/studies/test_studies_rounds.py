@@ -44,8 +44,7 @@ def test_curves_begin_with_a_pair_in_every_round_and_end_at_spagrees_value_witho
 
 
 def test_the_variance_of_equal_floats_is_exactly_zero() -> None:
-    values = np.full((7, 1), 0.1 + 0.2)
-    assert variance(values)[0] == 0
+    assert variance(np.full((7, 1), 0.1 + 0.2))[0] == 0
     assert variance(np.array([[1.0], [2.0], [4.0]]))[0] == pytest.approx(7 / 3)
 
 
@@ -127,12 +126,10 @@ def test_a_result_is_cached_by_everything_it_depends_on(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported_until_the_end() -> None:
-    done: list[int] = []
-    annotation_curves(SETS["constant"], Plan(rounds=130, bar=lambda *_: done.append))
-    assert sum(done) == 130 and len(done) > 1
-    done.clear()
-    sample_curves(SETS["constant"], Plan(rounds=10, bar=lambda *_: done.append))
-    assert sum(done) == 10 * len(constant_numbers(SETS["constant"]))
+    data, done, sampled = SETS["constant"], [], []
+    annotation_curves(data, Plan(rounds=130, bar=lambda *_: done.append))
+    sample_curves(data, Plan(rounds=10, bar=lambda *_: sampled.append))
+    assert sum(done) == 130 and len(done) > 1 and sum(sampled) == 10 * len(constant_numbers(data))
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut off", b"not a zip at all"])
