@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 import click
 
 from spagree.cli.console import Group, complain, note, shown
-from spagree.errors import SpagreeError, unknown_name
+from spagree.errors import SpagreeError, SpansError, unknown_name
+from spagree.options import SPANS
 
 CANNOT_WRITE = 4
 OURS = 70
@@ -119,7 +120,7 @@ def _stop(code: int, *_: object) -> NoReturn:
     raise KeyboardInterrupt if code == INTERRUPTED else SystemExit(code)
 
 
-def _run(arguments: list[str], debug: bool) -> int:
+def _run(arguments: list[str], debug: bool) -> int:  # noqa: PLR0911 (one for each outcome)
     try:
         with cli.make_context("spagree", arguments) as context:
             cli.invoke(context)
@@ -133,6 +134,10 @@ def _run(arguments: list[str], debug: bool) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except SpagreeError as error:
+        is_again = "-" in arguments or any(word.startswith("--format") for word in arguments)
+        if isinstance(error, SpansError) and not is_again and _takes_spans(arguments[0]):
+            note("These are marked spans, not classes: measured as with --format spans.")
+            return _run([arguments[0], "--format", SPANS, *arguments[1:]], debug)
         _complain(error.message.typed(), debug)
         return error.exit_code
     except Exception as error:
@@ -143,6 +148,11 @@ def _run(arguments: list[str], debug: bool) -> int:
         _complain(f"a bug in spagree ({what[:300]}); please report it with the output of --debug", debug)
         return OURS
     return 0
+
+
+def _takes_spans(name: str) -> bool:
+    command = cli.get_command(click.Context(cli), name)
+    return command is not None and any(option.name == "seen" for option in command.params)
 
 
 def _complain(message: str, debug: bool) -> None:

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from spagree.cli.console import PrintedHelp, note, warn, working
-from spagree.errors import SpansError, UsageError
+from spagree.cli.console import PrintedHelp, warn, working
+from spagree.errors import UsageError
 from spagree.messages import for_command_line, opt
 from spagree.options import (
     CLEANING,
     GROUPS,
     IN_PYTHON,
     OUTPUT,
-    SPANS,
     STATISTICS,
     Kind,
     Reading,
@@ -69,17 +68,6 @@ class GroupedOption(click.Option):
 
 class Command(PrintedHelp):
     """A command whose help shows options by group."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Data that mark spans are measured so, too, where the command can, and they can be read again."""
-        try:
-            return super().invoke(ctx)
-        except SpansError:
-            if "seen" not in ctx.params or ctx.params["format"] != "auto" or "-" in ctx.params["source"]:
-                raise
-            note("These are marked spans, not classes: measured as with --format spans.")
-            ctx.params["format"] = SPANS
-            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """One section for each group that has options; a single group needs no name."""
