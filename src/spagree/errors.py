@@ -65,9 +65,6 @@ class UnknownNameError(UsageError, TypeError, KeyError):
     >>> spagree.measure("example:sparse", lable="verdict")
     Traceback (most recent call last):
     spagree.errors.UnknownNameError: unknown option of measure() 'lable'; did you mean 'label'? ...
-    >>> spagree.measure("example:sparse").chance["alpha"]
-    Traceback (most recent call last):
-    spagree.errors.UnknownNameError: unknown figure 'alpha'; did you mean 'krippendorff_alpha'? ...
     """
 
     __str__ = Exception.__str__  # KeyError would quote the message

@@ -95,10 +95,9 @@ cli = _Commands(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
-    # Temporary files are also removed on SIGTERM, and when the terminal closes, unless under nohup.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if a shell started us in the background
-        signal.signal(signal.SIGINT, partial(_stop, INTERRUPTED))
-    for name, exit_code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
+    # Temporary files are also removed on SIGTERM, and when the terminal closes, unless under nohup; a shell that starts
+    # us in the background has SIGINT ignored.
+    for name, exit_code in (("SIGINT", INTERRUPTED), ("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, partial(_stop, exit_code))
