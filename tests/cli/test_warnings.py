@@ -8,7 +8,7 @@ import pytest
 
 import spagree
 from command import Run, written
-from spagree.errors import DataError, UsageError
+from spagree.errors import UsageError
 
 
 @pytest.fixture
@@ -80,19 +80,6 @@ def test_a_models_file_is_cleaned_like_the_labels_of_people(
     apart = spagree.compare(rows, model={"gpt": path}, **options)
     assert apart.to_dict() == inside.to_dict()
     assert apart.to_dict()["models"]["gpt"]["with_humans"]["value"] > 0
-
-
-def test_missing_labels_of_a_model_are_missing(tmp_path: Path) -> None:
-    rows = [(f"i{n}", who, "ab"[n % 2]) for n in range(12) for who in ("bob", "cyd")]
-    given = [f"i{n},{'ab'[n % 2] if n < 9 else 'NA'}" for n in range(12)]
-    path = written(tmp_path / "gpt.csv", *given, header="item,label")
-    found = spagree.compare(rows, model={"gpt": path}, missing=["NA"]).models["gpt"]
-    assert found.items == 9 and found.with_humans.value == 1
-
-
-def test_a_source_of_models_only_is_refused() -> None:
-    with pytest.raises(DataError, match="everybody in the source is a model; add the labels of people"):
-        spagree.compare([("1", "gpt", "a"), ("2", "gpt", "a")], model="gpt")
 
 
 def test_a_file_named_twice_is_refused_also_where_its_name_is_one_text(tmp_path: Path) -> None:

@@ -174,12 +174,8 @@ def assign(
         refuse_existing(output, force=force)
     with working("assigning"):
         listed = read_list(items, "item", options["item"])
-        people = _people(annotators, options["limit"], options["can"])
-        wanted = (
-            {item: _cell(row, options["can"], "ITEMS") for item, row in listed.items()}
-            if options["can"]
-            else list(listed)
-        )
+        people, can = _people(annotators, options["limit"], options["can"]), options["can"]
+        wanted = {item: _cell(row, can, "ITEMS") for item, row in listed.items()} if can else list(listed)
         done, kept = [], []
         if options["top_up"]:
             annotations = read(options["top_up"])
