@@ -44,12 +44,9 @@ def groups(design: Assignment) -> int:
     meets = [set(names) for names in people_of(design).values()]
     while left:
         number += 1
-        reached = {left.pop()}
-        while True:
-            grown = reached.union(*(names for names in meets if names & reached))
-            if grown == reached:
-                break
-            reached = grown
+        reached, grown = set(), {left.pop()}
+        while grown != reached:
+            reached, grown = grown, grown.union(*(names for names in meets if names & grown))
         left -= reached
     return number
 

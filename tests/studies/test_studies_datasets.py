@@ -18,6 +18,11 @@ from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set
 OPINION = "Expresses writer’s opinion"
 
 
+def kept(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return written(path, *lines[1:], header=lines[0])
+
+
 def write_mbic(path: Path, sheet: str = "annotations") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [
@@ -38,41 +43,33 @@ def write_mbic(path: Path, sheet: str = "annotations") -> Path:
 
 
 def write_bsmtwe(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     header = "trust_vs_disgust,surprise_vs_antecip,tweet_id,joy_vs_sadness,key,created_date,annotator_id,anger_vs_fear"
     rows = [
         "TRU,ANT,430330391403044864,JOY,1,2014-02-03,a1,dontknow",
         "DIS,ANT,430330391403044864,neutral,2,2014-02-03,a2,ANG",
         "TRU,SUR,430330391403044865,SAD,3,2014-02-03,a1,FEA",
     ]
-    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    return path
+    return kept(path, header, *rows)
 
 
 def write_dar(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     several = [{"annotator": "b", "main_type": name} for name in ("question", "humor", "other")]
+    first = [
+        {"id": "t1", "annotations": [{"annotator": "a", "main_type": "question"}, *several]},
+        {"id": "t2", "annotations": [{"annotator": "a", "main_type": "answer"}, {"annotator": "c"}]},
+    ]
     threads = [
-        {
-            "url": "https://example.org/1",
-            "posts": [
-                {"id": "t1", "annotations": [{"annotator": "a", "main_type": "question"}, *several]},
-                {"id": "t2", "annotations": [{"annotator": "a", "main_type": "answer"}, {"annotator": "c"}]},
-            ],
-        },
+        {"url": "https://example.org/1", "posts": first},
         {"posts": [{"id": "t3"}, {"id": "t4", "annotations": [{"annotator": "c", "main_type": "answer"}]}]},
     ]
-    path.write_text("\n".join(json.dumps(thread) for thread in threads) + "\n\n", encoding="utf-8")
-    return path
+    return kept(path, *map(json.dumps, threads), "")
 
 
 def write_fecg(path: Path, rows: int = 2) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     faces = ",".join(f"http://example.org/{face}.jpg,0.1,0.5,0.2,0.6" for face in "abc")
     answers = ["4100000001,1,4100000002,1,17,3", "4100000001,2,18,2,19,2,20,1"]
     lines = [f"{faces},ONE_CLASS_TRIPLET,{answers[number % 2]}" for number in range(rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return kept(path, *lines)
 
 
 def answers(frame: pl.DataFrame) -> list[tuple[str, str]]:
@@ -82,10 +79,7 @@ def answers(frame: pl.DataFrame) -> list[tuple[str, str]]:
 def test_mbic(tmp_path: Path) -> None:
     path = write_mbic(tmp_path / "mbic.xlsx")
     label, factual = datasets.mbic([path], "label"), datasets.mbic([path], "factual")
-    assert answers(label) == [
-        ("501", "Biased"), ("501", "Biased"), ("501", "Non-biased"), ("502", "Non-biased"),
-        ("502", "Non-biased"),
-    ]  # fmt: skip
+    assert answers(label) == [("501", "Biased")] * 2 + [("501", "Non-biased")] + [("502", "Non-biased")] * 2
     assert answers(factual).count(("501", OPINION)) == 2
     assert "\u2019" in OPINION
 
