@@ -75,13 +75,7 @@ class Option:
         return f"'{value}'" if self.name in QUOTED and "'" not in value else quote(value)
 
     def in_python(self) -> str:
-        """As a keyword argument, or as it is typed where Python has none.
-
-        >>> Option("first", ("2",)).in_python(), Option("no_header").in_python(), Option("token_file").in_python()
-        ('first=2', 'header=False', '--token-file')
-        >>> Option("order", ("low,high",)).in_python(), Option("item", ("a", "b")).in_python()
-        ('order=["low", "high"]', 'item=["a", "b"]')
-        """
+        """As a keyword argument, or as it is typed where Python has none."""
         name = self.name.removeprefix("no_")
         option = IN_PYTHON.get(name)
         if option is None:

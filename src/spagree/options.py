@@ -307,11 +307,7 @@ def defaults(record: Record) -> dict[str, Any]:
 
 
 def non_default(*records: Reading | Estimating) -> dict[str, Any]:
-    """The options that differ from their defaults; secret ones, and hidden names of annotators, as True.
-
-    >>> non_default(Reading(first=2, pseudonymise="our secret"), Estimating(level=0.95))
-    {'first': 2, 'pseudonymise': True}
-    """
+    """The options that differ from their defaults; secret ones, and hidden names of annotators, as True."""
     chosen = {
         entry.name: True if entry.metadata["is_secret"] else getattr(record, entry.name)
         for record in records

@@ -34,11 +34,7 @@ SIMPLE = [name for name, scheme in REGISTRY.items() if not scheme.needs_classes]
 
 
 def normalised(weights: Mapping[int, Number]) -> dict[int, Number]:
-    """The largest weight becomes 1.
-
-    >>> normalised({2: Fraction(1), 3: Fraction(4)})
-    {2: Fraction(1, 4), 3: Fraction(1, 1)}
-    """
+    """The largest weight becomes 1."""
     largest = max(weights.values())
     return {n: weight / largest for n, weight in weights.items()}
 
