@@ -9,14 +9,14 @@ import pytest
 
 import planted
 import spagree
-from spagree.present.sentences import in_words
-from spagree.present.verdicts import Checked, checked, paper_sentence, verdict
+from spagree.present.sentences import headline
+from spagree.present.verdicts import Checked, tell
 
 Rows = list[tuple[Any, ...]]
 
 
 def judged(source: Any, **options: Any) -> dict[str, Checked]:
-    return {check.title: check for check in checked(spagree.measure(source, **options).breakdowns())}
+    return {check.title: check for check in tell(spagree.measure(source, **options).breakdowns()).checked}
 
 
 def pairs_of(items: int, agree: float = 0.8, people: str = "abc") -> Rows:
@@ -197,7 +197,7 @@ def test_other_warnings_are_passed_on_once() -> None:
 def test_a_metric_says_that_labels_may_agree_in_part(labels: Any, metric: Any, words: str) -> None:
     rows = [(item, who, labels[(item + (who == item % 3)) % 3]) for item in range(30) for who in range(3)]
     found = spagree.measure(rows, metric=metric)
-    said = {in_words(found.findings), " ".join(str(found).split()), found._repr_html_()}
+    said = {headline(found.findings)[0], " ".join(str(found).split()), found._repr_html_()}
     assert all(words in each for each in said)
 
 
@@ -220,7 +220,7 @@ def test_the_verdict_names_its_reasons_and_the_worst_state_decides() -> None:
      (0.9, "Agreement is below the target of 0.9."), (0.2, "Blind guessing would reach the target of 0.2.")],
 )  # fmt: skip
 def test_a_target_is_answered_with_the_verdict(target: float, says: str) -> None:
-    found = verdict(spagree.measure("example:sparse").breakdowns(), target)
+    found = tell(spagree.measure("example:sparse").breakdowns(), target=target).verdict
     assert found.state == "fine" and found.sentence.endswith(says)
 
 
@@ -233,7 +233,5 @@ def test_the_same_verdict_stands_everywhere() -> None:
 
 def test_what_should_not_be_quoted_says_so_in_its_sentence_for_the_paper() -> None:
     teams = pairs_of(400, people="abc") + [(f"t{item}", who, label) for item, who, label in pairs_of(400, people="uvw")]
-    breakdowns = spagree.measure(teams).breakdowns()
-    assert paper_sentence(breakdowns, verdict(breakdowns)).endswith(" Do not quote yet: 2 teams share no items.")
-    fine = spagree.measure("example:sparse").breakdowns()
-    assert paper_sentence(fine, verdict(fine)).endswith("by 25 annotators).")
+    assert tell(spagree.measure(teams).breakdowns()).for_paper.endswith(" Do not quote yet: 2 teams share no items.")
+    assert tell(spagree.measure("example:sparse").breakdowns()).for_paper.endswith("by 25 annotators).")

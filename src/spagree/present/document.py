@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree import __version__
-from spagree.errors import FileError, UsageError, there
+from spagree.errors import FileError, UsageError
 from spagree.estimate import Estimate
-from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.checks import checks
 from spagree.estimate.comparison import ALPHA, p_of
 from spagree.estimate.uncertainty import Interval
 from spagree.messages import opt
-from spagree.present.next_steps import Source, next_steps
-from spagree.present.verdicts import checked, verdict
+from spagree.present.verdicts import Told
 from spagree.present.words import json_escapes
 
 if TYPE_CHECKING:
@@ -76,9 +73,9 @@ def estimate(shown: Estimate, names: tuple[str, ...] = FIGURE) -> dict[str, Any]
     return named(shown, names) | ({"undefined": shown.undefined} if shown.undefined else {})
 
 
-def document(breakdowns: Breakdowns, source: Source | None = None) -> dict[str, Any]:
-    """The documented JSON of an agreement; an undefined figure says why. ``source`` is for the steps' commands."""
-    findings, found = breakdowns.findings, checks(breakdowns)
+def document(told: Told) -> dict[str, Any]:
+    """The documented JSON of an agreement; an undefined figure says why."""
+    findings = told.breakdowns.findings
     data, test = findings.data, findings.missingness
     # Where items are not independent, the standard error is over clusters.
     clusters = {} if data.clusters is None else named(data, ("clusters", "cluster"))
@@ -99,11 +96,11 @@ def document(breakdowns: Breakdowns, source: Source | None = None) -> dict[str, 
             "by_n": by_n,
         },
         "chance": {name: estimate(each, CORRECTED) for name, each in findings.chance.items()},
-        "verdict": named(verdict(breakdowns, found=checked(breakdowns, found)), ("state", "sentence")),
-        "next": [named(step, STEP) for step in next_steps(there(breakdowns.steps) or (), source)] if source else [],
+        "verdict": named(told.verdict, ("state", "sentence")),
+        "next": [named(step, STEP) for step in told.steps],
         "checks": [
             {**named(check, ("code", "state")), **check.figures, **({"reason": check.reason} if check.reason else {})}
-            for check in found
+            for check in told.checks
         ],
         "warnings": [named(warning, ("code", "message")) for warning in findings.warnings],
     }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars
 
 
-Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth", "text"]
+Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth", "text", "ends"]
 NOTHING = "–"
 LONGEST_WORDS = 240
 MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * if they rest on few items
@@ -37,7 +37,10 @@ MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * if they rest on few 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of rows and how it is shown; an interval needs the columns of its two ends."""
+    """A column of rows and how it is shown; an interval needs the columns of its two ends.
+
+    Text and ends are ready to be shown, like any text in a column of figures.
+    """
 
     key: str
     title: str
@@ -51,30 +54,35 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether it is right-aligned and sorted as a number."""
-        return self.kind not in ("name", "words", "interval", "truth", "text")
+        return self.kind in ("figure", "count", "percent", "change")
 
     @property
     def is_folded(self) -> bool:
         """Whether a narrow terminal may break it into lines."""
-        return self.kind in ("name", "words")
+        return self.kind in ("name", "words", "ends")
 
 
 def columns(
-    written: str, titles: Mapping[str, str] = MappingProxyType({}), spare: Sequence[str] = ()
+    written: str,
+    titles: Mapping[str, str] = MappingProxyType({}),
+    spare: Sequence[str] = (),
+    ends: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Column, ...]:
-    """Columns written as ``key`` or ``key:kind``, titled like their keys unless ``titles`` says otherwise.
+    """Columns written as ``key`` or ``key:kind``, titled like their keys, without ``_``, or as ``titles`` says.
 
-    A narrow terminal does without the ``spare`` ones, in this order.
+    A narrow terminal does without the ``spare`` ones, in this order. ``ends`` says of which figure an interval is.
 
     >>> columns("class:name items:count", {"class": "first says"})[0]
     Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None, spare=None)
     """
-    pairs = [(key, kind) for key, _, kind in (column.partition(":") for column in written.split())]
-    kinds = {key: kind or ("interval" if key == "interval" else "figure") for key, kind in pairs}
-    return tuple(
-        Column(key, titles.get(key, key), kind, spare=spare.index(key) if key in spare else None)  # type: ignore[arg-type]
-        for key, kind in kinds.items()
-    )
+    made = []
+    for column in written.split():
+        key, _, kind = column.partition(":")
+        order = spare.index(key) if key in spare else None
+        both = (f"{ends[key]}_low", f"{ends[key]}_high") if key in ends else ("low", "high")
+        kind = kind or ("interval" if key == "interval" or key in ends else "figure")
+        made.append(Column(key, titles.get(key, key.replace("_", " ")), kind, both, spare=order))  # type: ignore[arg-type]
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,32 +95,42 @@ class Shown:
 
     shown: str
     value: float | str | None
-    is_number: bool
+    is_number: bool = False
     high: float | None = None
     is_foreign: bool = False
     chips: tuple[str, ...] = ()
     pick: str = ""
 
 
+def figures(value: float | None, low: float | None, high: float | None) -> dict[str, Any]:
+    """A figure with its interval as parts of a row, as numbers and in words."""
+    return {"value": value, "low": low, "high": high, "shown": figure(value), "interval": limits(low, high)}
+
+
+def in_figures(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as parts of a row."""
+    return figures(estimate.value, estimate.low, estimate.high)
+
+
 def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Shown:
     """One value as text."""
     if column.kind == "interval":
         low, high = (row[end] for end in column.ends)
-        return Shown(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
-    value = row[column.key]
+        return Shown(NOTHING if low is None else limits(low, high), low, high=high)
+    value = row.get(column.key)
     if value is None:
         return Shown(NOTHING, None, column.is_number)
     if column.kind == "name":
-        name = str(value)
-        shown = printable(name, column.width or LONGEST_NAME) or "''"
-        return Shown(
-            shown, escape_controls(name), is_number=False, is_foreign=True, chips=chips(name), pick=keys.get(name, "")
-        )
+        name = escape_controls(str(value))
+        shown = printable(str(value), column.width or LONGEST_NAME) or "''"
+        return Shown(shown, name, is_foreign=True, chips=chips(str(value)), pick=keys.get(str(value), ""))
     if column.kind == "words":
         text = printable(str(value), column.width or LONGEST_WORDS)
-        return Shown(text or "''", text, is_number=False)
+        return Shown(text or "''", text)
     if column.kind == "truth":
-        return Shown("yes" if value else "", str(value), is_number=False)
+        value = "yes" if value else ""
+    if isinstance(value, str):
+        return Shown(value, value)
     star = "*" if row.get("few") and column.key in MARKED else ""
     return Shown(_WORDS[column.kind](value) + star, value, is_number=True)
 
@@ -120,38 +138,38 @@ def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = Mappi
 _WORDS = {"count": number, "percent": percent, "change": change, "figure": figure}
 # the first to go in a narrow terminal comes first
 SPARE = (
-    *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "kappa interval"),
+    *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "kappa_interval"),
     *("items", "shared", "annotations", "pairs", "against_others", "cohen_kappa", "stands_out", "interval"),
 )
+TITLES = {
+    "commonest": "commonest label",
+    "commonest_share": "its share",
+    "expected": "by chance",
+    "kappa": "beyond chance",
+    "cohen_kappa": "kappa",
+    "scott_pi": "pi",
+    "coverage": "of all items",
+    "spa_without": "SPA without",
+    "confirmed_interval": "interval",
+    "found_interval": "interval",
+    "kind": "group",
+    "names": "who",
+    "size": "annotators",
+}
 COLUMNS = {
-    column.key: replace(column, spare=SPARE.index(column.key) if column.key in SPARE else None)
-    for column in (
-        Column("item", "item", "name"),
-        Column("votes", "votes", "words", width=60),
-        Column("text", "text", "words", width=60),
-        *(Column(key, key, "name", width=30) for key in ("class", "annotator", "other", "label", "tied", "option")),
-        Column("commonest", "commonest label", "name", width=30),
-        *(Column(key, title, "words") for key, title in (("kind", "group"), ("names", "who"))),
-        Column("size", "annotators", "count"),
-        *(Column(key, key, "count") for key in ("annotations", "items", "shared", "pairs", "marks")),
-        *(Column(key, key) for key in ("agreement", "entropy", "confirmed", "found")),
-        Column("confirmed interval", "interval", "interval", ("confirmed_low", "confirmed_high")),
-        Column("found interval", "interval", "interval", ("found_low", "found_high")),
-        *(Column(key, key, "percent") for key in ("share", "missed")),
-        Column("expected", "by chance", "percent"),
-        Column("interval", "interval", "interval"),
-        Column("kappa interval", "kappa interval", "interval", ("cohen_kappa_low", "cohen_kappa_high")),
-        Column("cohen_kappa", "kappa"),
-        Column("kappa", "beyond chance"),
-        Column("coverage", "of all items", "percent"),
-        Column("scott_pi", "pi"),
-        Column("spa_without", "SPA without"),
-        Column("change", "change", "change"),
-        Column("against_others", "against others", "change"),
-        Column("stands_out", "stands out", "truth"),
-        Column("commonest_share", "its share", "percent"),
+    column.key: replace(column, width={"name": 30, "words": 60}.get(column.kind))
+    for column in columns(
+        "class:name annotator:name other:name label:name tied:name option:name commonest:name votes:words text:words "
+        "size:count annotations:count items:count shared:count pairs:count marks:count share:percent missed:percent "
+        "expected:percent coverage:percent commonest_share:percent change:change against_others:change "
+        "stands_out:truth agreement entropy confirmed found cohen_kappa kappa scott_pi spa_without interval "
+        "confirmed_interval found_interval kappa_interval",
+        TITLES,
+        SPARE,
+        {"confirmed_interval": "confirmed", "found_interval": "found", "kappa_interval": "cohen_kappa"},
     )
 }
+COLUMNS |= {column.key: column for column in columns("item:name kind:words names:words", TITLES)}
 
 
 TEAMS = ("kind", "size", "items", "shared", "names")
@@ -175,11 +193,9 @@ def team_rows(overlap: Overlap) -> list[dict[str, Any]]:
 
 def development_columns(what: str = "SPA") -> tuple[Column, ...]:
     """Agreement over time: so far, and on the items finished last."""
-    written = "when:words annotations:count items:count spa interval recent"
-    titles = {"when": "until", "spa": f"{what} so far", "recent": "recent items"}
-    spare = ("items", "annotations", "last", "interval")
-    last = Column("last", "interval", "interval", ("recent_low", "recent_high"), spare=spare.index("last"))
-    return (*columns(written, titles, spare), last)
+    titles = {"when": "until", "spa": f"{what} so far", "recent": "recent items", "last": "interval"}
+    written = "when:words annotations:count items:count spa interval recent last"
+    return columns(written, titles, ("items", "annotations", "last", "interval"), {"last": "recent"})
 
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -314,6 +314,15 @@ FIGURES = {
 """What is compared; also what a mark meets at another annotator."""
 
 
+def with_and(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> with_and(["ann", "bob", "cyd"]), with_and(["ann"])
+    ('ann, bob and cyd', 'ann')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
 def sentence(words: str) -> str:
     """A message as a sentence.
 
