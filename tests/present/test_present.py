@@ -26,14 +26,7 @@ from spagree.present.sentences import for_paper, headline
 from spagree.present.tables import COLUMNS, cell
 from spagree.present.terminal import Listed, rendered, summary
 from spagree.present.verdicts import tell
-from spagree.present.words import (
-    change,
-    escape_controls,
-    figure,
-    interval,
-    percent,
-    printable,
-)
+from spagree.present.words import change, escape_controls, figure, interval, percent, printable
 from spagree.read.annotations import Understood
 
 NOWHERE = Source(None, {})
@@ -238,12 +231,7 @@ def test_undefined_agreement_in_words_and_json() -> None:
     )
     found = document(tell(Breakdowns(nothing)))
     assert found["spa"]["value"] is None and "undefined" in found["spa"]
-    assert found["missingness"] == {
-        "z": None,
-        "p": None,
-        "undefined": "no pairable item",
-        "by_n": [],
-    }
+    assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}
     assert document(tell(Breakdowns(find(Tally()))))["data"]["annotations_per_item"] == {
         "min": None,
         "median": None,

@@ -1,4 +1,4 @@
-"""Steps → what to do next in words: a sentence, the evidence from these data, and a command that goes on from there."""
+"""Steps → what to do next in words: a sentence, the evidence, and a command that goes on from there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEEDED = ("weights", "metric", "order", "level")  # of all other commands
 class NextStep:
     """Something to do, why, and how; ``names`` is whom it concerns.
 
-    ``command`` goes on from there, and ``shown_by`` is its name; ``link`` is the place on the page that shows it.
+    ``command`` goes on from there, and ``shown_by`` is its name; ``link`` is the place on the page.
     """
 
     code: str
@@ -114,11 +114,7 @@ def _typed(name: str, value: Any) -> list[str]:
     return [Option(name, tuple(values)).typed()]
 
 
-def _counted(noun: str, number: float) -> str:
-    return count(int(number), noun)
-
-
-# Each step as its sentence | what was found | the details; figures and names are filled in as words -------------------
+# Each step as its sentence | what was found | the details; names and figures are filled in as words
 
 IN_TIME = "by_number_in_time"  # how it is told if times are known
 TOLD = {
@@ -150,7 +146,7 @@ TOLD = {
     actions.MORE_ITEMS: "Annotate more items. | About four times as many halve the interval. | "
     "It is {half_width} from {items}.",
 }
-# The command that shows it, the place on the page, and the same in Python, unless it is called like the command.
+# The command that shows it, the place on the page, and the same in Python unless it has the same name.
 SHOWN_BY: Mapping[str, tuple[str, ...]] = {
     actions.SECOND_ANNOTATION: ("items", ""),
     actions.ITEM_COLUMN: ("items", ""),
@@ -172,11 +168,12 @@ KINDS: Mapping[str, Callable[[float], str]] = {
     **dict.fromkeys(("share", "of_pairs", "of_items", "made", "agreement", "around"), percent),
     **dict.fromkeys(("few", "many"), partial(figure, digits=2)),
     **dict.fromkeys(("half_width", "half_width_items"), plus_minus),
-    **{f"{noun}s": partial(_counted, noun) for noun in ("item", "annotation", "annotator", "team")},
     "spa": figure,
     "p": p_value,
 }
-NAMING = (actions.ONE_LABEL, actions.COPIES, actions.PEOPLE, actions.CLASSES)  # by whose names a page filters items
+COUNTED = ("items", "annotations", "annotators", "teams")
+# by whose names a page filters items
+NAMING = (actions.ONE_LABEL, actions.COPIES, actions.PEOPLE, actions.CLASSES)
 
 
 def next_steps(steps: Sequence[Step], source: Source, most: int = MOST) -> tuple[NextStep, ...]:
@@ -212,6 +209,7 @@ def _words(step: Step) -> dict[str, str]:
     """The names and figures of a step in words, as its templates need them."""
     names, figures, code = step.names, step.figures, step.code
     words = {name: say(figures[name]) for name, say in KINDS.items() if name in figures}
+    words |= {name: count(int(figures[name]), name[:-1]) for name in COUNTED if name in figures}
     words |= dict(zip(("one", "other", "third"), map(quoted, names), strict=False))
     is_short = len(names) <= FEW_NAMES and sum(map(len, names)) <= SHORT_NAMES
     short = [printable(name, NAME) or "''" for name in names]

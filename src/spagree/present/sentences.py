@@ -86,33 +86,6 @@ def interval_name(estimate: Estimate) -> str:
     return f"{estimate.level:.0%} {'' if estimate.method == WILSON else 'bootstrap '}interval"
 
 
-WAYS = {
-    0.05: "hardly any",
-    0.15: "a tenth",
-    0.225: "a fifth",
-    0.29: "a quarter",
-    0.365: "a third",
-    0.45: "two fifths",
-    0.55: "half",
-    0.635: "three fifths",
-    0.71: "two thirds",
-    0.775: "three quarters",
-    0.85: "four fifths",
-    0.95: "nine tenths",
-}
-
-
-def way_in_words(findings: Findings) -> str:
-    """How far agreement got from blind guessing to full agreement; no words that grade it."""
-    kappa = findings.chance["krippendorff_alpha"]
-    if findings.spa.value == 1:
-        return "everybody agrees"
-    if kappa.value is None:
-        return "no check found anything"
-    way = next((words for end, words in WAYS.items() if kappa.value < end), "nearly all")
-    return f"{way} of the way from guessing to full agreement"
-
-
 def chance_gap(findings: Findings) -> str:
     """Why kappa is so much lower than agreement; empty if it is not."""
     kappa, spa = findings.chance["krippendorff_alpha"], findings.spa
@@ -126,7 +99,7 @@ def chance_gap(findings: Findings) -> str:
 
 
 def for_paper(breakdowns: Breakdowns, caution: str = "") -> str:
-    """The sentence for a paper: figure, intervals, method, data, software; ``caution`` says why not to quote it yet.
+    """The sentence for a paper: figure, intervals, method, data, software; and why not to quote it yet.
 
     It is about the items that count, and only their annotations.
     """
@@ -252,7 +225,7 @@ def pair_sentence(pair: Pair, shown: Callable[[str], str] = printable) -> str:
 
 
 def beside(pair: Pair) -> str:
-    """The interval that does not lead, or why there is none for other annotators; empty if there is nothing to say."""
+    """The interval that does not lead, or why there is none for other annotators; empty without anything to say."""
     items, others = (pair.difference.intervals.get(name) for name in POPULATIONS)
     if items is None or items.low is None or pair.verdict == "the_same":
         return ""
@@ -273,7 +246,8 @@ def comparison_notes(compared: Compared) -> Iterable[str]:
     if len(compared.pairs) > 1:
         yield f"p: adjusted for all {len(compared.pairs)} differences (Holm)."
     if compared.groups:
-        yield f"p within groups: adjusted for all {len(compared.groups) * len(compared.pairs)} differences (Holm)."
+        many = len(compared.groups) * len(compared.pairs)
+        yield f"p within groups: adjusted for all {many} differences (Holm)."
     if any(pair.shared_items is None for pair in compared.pairs):
         yield UNKNOWN_ITEMS
     for pair in compared.pairs:
@@ -342,7 +316,7 @@ MOST_DIFFERENCES = 10
 
 
 class GroupLine(NamedTuple):
-    """A group, or one group of annotators with another: agreement, the number of items behind it, and kappa."""
+    """A group, or one group of annotators with another: agreement, the items behind it, and kappa."""
 
     name: str
     spa: Estimate
@@ -449,7 +423,7 @@ def found_pairs(rows: Rows, told: str = "") -> str:
 
 
 def found_development(rows: Rows, told: str = "") -> str:
-    """Which part of the time the steps name, as ``told`` says, and how agreement changed from first to last."""
+    """Which period the steps name, as ``told`` says, and how agreement changed from first to last."""
     known = [row for row in rows if row["spa"] is not None]
     if not known:
         return "No item has two annotations yet."
@@ -472,7 +446,7 @@ NOTHING_KNOWN = "Without a pilot, how much items differ is assumed from real dat
 
 
 def plan_lines(rows: Rows, pace: Pace | None) -> str:
-    """The best plan in words, a line for each half-width, budget or requirement; the first if a table has them."""
+    """The best plan in words, a line for each goal; only the first if a table has them."""
     said = best = [row for row in rows if row.get("best")]
     listed, is_best_only = listed_plans(rows)
     if is_best_only:
@@ -527,10 +501,7 @@ def _plan_sentence(row: Mapping[str, Any]) -> str:
 
 
 def listed_plans(rows: Rows) -> tuple[Rows, bool]:
-    """The plans a table lists, all or only the best if there are many; and whether they are several, all of them best.
-
-    A table of the best needs no marks.
-    """
+    """The plans a table lists, only the best of many, and whether they are several and all best: without marks."""
     planned = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
     listed = planned if len(planned) <= MOST_PLANS else [row for row in planned if row["best"]]
     return listed, len(listed) > 1 and all(row["best"] for row in listed)

@@ -1,4 +1,4 @@
-"""The one table model: a column says how its values are shown in a terminal, on a page, as JSON rows and as CSV."""
+"""The one table model: a column says how its values are shown in a terminal, on a page, as JSON and as CSV."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def columns(
     spare: Sequence[str] = (),
     ends: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Column, ...]:
-    """Columns written as ``key`` or ``key:kind``, titled like their keys, without ``_``, or as ``titles`` says.
+    """Columns written as ``key`` or ``key:kind``, titled like their keys or as ``titles`` says.
 
-    A narrow terminal does without the ``spare`` ones, in this order. ``ends`` says of which figure an interval is.
+    A narrow terminal does without the ``spare`` ones, in this order; ``ends`` names the figure of an interval.
 
     >>> columns("class:name items:count", {"class": "first says"})[0]
     Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None, spare=None)
@@ -177,7 +177,7 @@ MOST_TEAMS, MOST_NAMED = 20, 4
 
 
 def team_rows(overlap: Overlap) -> list[dict[str, Any]]:
-    """Teams that share no item, those that share few with the others, and whoever shares none with anybody."""
+    """Teams that share no item, those that share few with others, and whoever shares none with anybody."""
     told: list[tuple[str, Team, int | None]] = [("team", team, None) for team in overlap.teams[:MOST_TEAMS]]
     told += [("thinly connected", bridge.team, bridge.items) for bridge in overlap.thin_bridges[:MOST_TEAMS]]
     told += [("share no item with anybody", Team(overlap.alone, 0), None)] if overlap.alone else []
@@ -235,7 +235,7 @@ def write_tables(
     for path in paths:
         refuse_existing(path, force=force)
     for path in paths[:-1]:
-        # All text is quoted, since spreadsheets also split lines at other characters; the mark tells Excel it is UTF-8.
+        # all text is quoted: spreadsheets also split lines at other characters; the mark tells Excel it is UTF-8
         write = partial(neutralised(frames[path.name]).write_csv, include_bom=True, quote_style="non_numeric")
         write_atomically(path, write, force=force)
     write_atomically(paths[-1], lambda beside: beside.write_text(figures, encoding="utf-8"), force=force)
@@ -247,20 +247,17 @@ def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:
     import polars
 
     names = ("value", "stderr", "low", "high", "observed", "expected", "undefined")
-    kinds: dict[str, tuple[str, Mapping[str, Estimate]]] = {
-        "schemes": ("scheme", findings.schemes),
-        "chance": ("coefficient", findings.chance),
-    }
-    return {
-        kind: polars.DataFrame(
-            [
-                {title: name, **{key: getattr(estimate, key) for key in names if hasattr(estimate, key)}}
-                for name, estimate in estimates.items()
-            ],
-            infer_schema_length=None,
-        )
-        for kind, (title, estimates) in kinds.items()
-    }
+    made = {}
+    for kind, title, estimates in (
+        ("schemes", "scheme", findings.schemes),
+        ("chance", "coefficient", findings.chance),
+    ):
+        rows = [
+            {title: name, **{key: getattr(each, key) for key in names if hasattr(each, key)}}
+            for name, each in estimates.items()
+        ]
+        made[kind] = polars.DataFrame(rows, infer_schema_length=None)
+    return made
 
 
 def neutralised(frame: polars.DataFrame) -> polars.DataFrame:
@@ -272,12 +269,5 @@ def neutralised(frame: polars.DataFrame) -> polars.DataFrame:
     """
     import polars
 
-    texts = frame.select(polars.selectors.string() | polars.selectors.categorical()).columns
-    marked = [
-        polars.when(polars.col(name).cast(polars.String).str.contains(FORMULA))
-        .then(polars.lit("'") + polars.col(name).cast(polars.String))
-        .otherwise(polars.col(name).cast(polars.String))
-        .alias(name)
-        for name in texts
-    ]
-    return frame.with_columns(marked)
+    texts = polars.selectors.string() | polars.selectors.categorical()
+    return frame.with_columns(texts.cast(polars.String).str.replace(f"({FORMULA})", "'$1"))

@@ -44,7 +44,7 @@ CITED = "Nørregaard and Derczynski (2022), arXiv:2208.06161"
 MOST_ROWS = 12
 BOTH = {"others": "other annotators", "these": "these annotators"}
 GAP = 2
-FOLDED, TIGHTEST = 14, 8  # widths to which names and words are folded before spare columns go, and before stacking
+FOLDED, TIGHTEST = 14, 8  # widths to which words are folded before spare columns go, and before stacking
 
 
 def summary(told: Told, *, verbose: bool = True) -> Group:
@@ -74,23 +74,18 @@ def summary(told: Told, *, verbose: bool = True) -> Group:
     noted = [] if verbose else [each.message for each in notes(told.breakdowns) if each.code not in counted]
     rows = {
         "Next": step_lines(told.steps, verbose=verbose),
-        "Read": map(Text, read),
+        "Read": [Text(words) for words in read],
         "Note": [Text(escape_controls(message)) for message in noted],
         "Cite": [] if spa.value is None else [Text(f"{CITED}{'' if verbose else ' (-v: the sentence)'}")],
         "More": [] if verbose else [Text("-v: schemes, coefficients, checks; --report FILE: a page to send")],
     }
-    return Group(*parts, Text(), facts(rows), *(_in_full(told) if verbose else ()))
-
-
-def facts(rows: Mapping[str, Iterable[RenderableType]]) -> Table:
-    """Names with what is said about each; nothing where nothing is said."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, said in rows.items():
-        if lines := [*said]:
+    for name, lines in rows.items():
+        if lines:
             grid.add_row(name, Group(*lines))
-    return grid
+    return Group(*parts, Text(), grid, *(_in_full(told) if verbose else ()))
 
 
 def step_lines(steps: Iterable[NextStep], *, verbose: bool = False) -> list[Text]:
@@ -249,7 +244,7 @@ def groups_summary(groups: Groups) -> Group:
 
 
 def questions_summary(answers: Mapping[str, tuple[Estimate, int, int]]) -> Group:
-    """One line per question, for an appendix: the figure, its intervals, the items and annotations behind it."""
+    """One line per question: the figure, its intervals, the items and annotations behind it."""
     rows = [
         {"name": printable(name, 60), **_or_why(spa), "items": items, "annotations": f"{total:,}"}
         for name, (spa, items, total) in answers.items()
@@ -271,7 +266,7 @@ def _or_why(spa: Estimate) -> dict[str, Any]:
 
 
 def plan_table(rows: sentences.Rows) -> Listed:
-    """Every route and number of annotations per item, the best marked; only the best if there are many rows."""
+    """Every route and number of annotations per item, the best marked; of many rows only the best."""
     listed, only_best = sentences.listed_plans(rows)
     several = len({sentences.half_width(row) for row in listed}) > 1
     titles = {"mark": "", "annotations_per_item": "per item", "more_annotations": "annotations to make"}
@@ -303,9 +298,9 @@ def development_table(rows: sentences.Rows, what: str = "SPA") -> Listed:
 class Listed:
     """Some columns of rows without lines, of which no number is ever cut; empty columns are left out.
 
-    Rows on few items are dim, their figures marked with *; those that were chosen are bold. If the table is too wide
-    for the terminal, titles, names and words are folded; then spare columns go, one by one, and are named; then the
-    cells of a row are put below each other.
+    Rows on few items are dim, their figures marked with *; chosen ones are bold. If the table is too wide, titles,
+    names and words are folded; then spare columns go, one by one, and are named; then the cells of a row are put
+    below each other.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> None:
@@ -360,7 +355,7 @@ Filled = tuple[Column, list[str]]
 
 
 def _width(filled: Sequence[Filled], folded: int | None = None) -> int:
-    """The width of columns with their cells, as they are, or with titles on several lines and cells of this width."""
+    """The width of columns with their cells, or with titles on several lines and cells of this width."""
     widths = []
     for column, cells in filled:
         title = max(map(cell_len, [column.title] if folded is None else column.title.split()), default=0)

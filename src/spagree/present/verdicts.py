@@ -13,7 +13,7 @@ from spagree.estimate.checks import Check
 from spagree.estimate.uncertainty import ANNOTATORS
 from spagree.messages import Warning
 from spagree.present.next_steps import NextStep, Source, days, next_steps
-from spagree.present.sentences import for_paper, way_in_words
+from spagree.present.sentences import for_paper
 from spagree.present.words import (
     STATES,
     escape_controls,
@@ -54,6 +54,22 @@ REMARKS = {
     "own_labels": "some annotators use labels that nobody else uses",
 }
 
+# how far agreement got from guessing to full agreement, up to that alpha; no words that grade it
+WAYS = {
+    0.05: "hardly any",
+    0.15: "a tenth",
+    0.225: "a fifth",
+    0.29: "a quarter",
+    0.365: "a third",
+    0.45: "two fifths",
+    0.55: "half",
+    0.635: "three fifths",
+    0.71: "two thirds",
+    0.775: "three quarters",
+    0.85: "four fifths",
+    0.95: "nine tenths",
+}
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -81,7 +97,7 @@ class Verdict(Judged):
 
 @dataclass(frozen=True)
 class Checked(Judged):
-    """A check in words; ``reason`` is how a verdict names what it found, ``figure`` the one figure beside its title."""
+    """A check in words; ``reason`` is how a verdict names its finding, ``figure`` stands beside its title."""
 
     title: str
     words: str
@@ -132,10 +148,10 @@ def tell(
 def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | None) -> Verdict:
     """What all checks say together, with the reasons, and how the interval lies to the target."""
     findings = breakdowns.findings
-    spa, blindly = findings.spa, findings.chance["krippendorff_alpha"].expected
+    spa, alpha = findings.spa, findings.chance["krippendorff_alpha"]
     if spa.value is None:
         return Verdict("problem", f"No number: {spa.undefined}.")
-    though = ""  # what a number that is fine still hides: the first clear finding about classes, a group or a period
+    though = ""  # what a fine number still hides: the first clear finding about classes, a group or a period
     for step in there(breakdowns.steps) or ():
         if step.beyond >= NOTABLE and not though:
             names = [quoted(name) for name in step.names]
@@ -145,11 +161,15 @@ def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | 
                 though = f", though people agree less on {names[1]} {names[0]}"
             elif step.code == PERIOD:
                 though = f", though people agree less on items finished {days(step)}"
-    said = summed_up(worded, f": {way_in_words(findings)}{though}")
+    way = "everybody agrees" if spa.value == 1 else "no check found anything"
+    if alpha.value is not None and spa.value != 1:
+        part = next((words for end, words in WAYS.items() if alpha.value < end), "nearly all")
+        way = f"{part} of the way from guessing to full agreement"
+    said = summed_up(worded, f": {way}{though}")
     if target is None:
         return said
     reached = f" It may or may not reach {target:g}."
-    if blindly is not None and blindly >= target:
+    if alpha.expected is not None and alpha.expected >= target:
         reached = f" Blind guessing would reach the target of {target:g}."
     elif spa.low is not None and spa.low >= target:
         reached = f" Agreement reaches the target of {target:g}."

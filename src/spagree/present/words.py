@@ -38,7 +38,7 @@ STATES = {
 MOST_DIGITS = 6
 NOISE = 1e-12  # a 0 up to rounding error
 SHORT, LONGEST_NAME = 40, 60  # characters
-SHORTEST, LONG = 6, 16  # characters of a name by which it is told from others, and of one that is shortened so
+SHORTEST, LONG = 6, 16  # characters by which a name is told from others, and of one that is shortened so
 MIDNIGHT = " 00:00"
 STEERING = re.compile(
     r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"

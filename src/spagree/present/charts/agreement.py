@@ -1,7 +1,7 @@
-"""Every chart of an agreement, a comparison and the monitor: breakdowns → plain rows → Vega-Lite as plain values.
+"""Every chart of an agreement and of the monitor: breakdowns → plain rows → Vega-Lite as plain values.
 
-A page draws these itself; :class:`Charts` makes them for notebooks and files. A chart that cannot be drawn raises the
-reason: there is no number, or a breakdown is absent.
+A page draws these itself; :class:`Charts` makes them for notebooks and files. A chart that cannot be drawn raises
+the reason: there is no number, or a breakdown is absent.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def groups(breakdowns: Breakdowns) -> Spec:
 
 
 def annotators(breakdowns: Breakdowns) -> Spec:
-    """Who stands out, in colour, beside the busiest, by the upper end of the interval; dashed: the mean of all."""
+    """Who stands out, in colour, beside the busiest, by upper ends of intervals; dashed: the mean of all."""
     people = known(breakdowns.annotators)
     defined = [row for row in people.rows(named=True) if row["agreement"] is not None]
     named_by = people_named(there(breakdowns.steps) or ())
@@ -211,7 +211,7 @@ def annotators(breakdowns: Breakdowns) -> Spec:
 
 
 def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Pairs of classes with their share of all disagreement, the largest first; ``expected`` is that by chance."""
+    """Pairs of classes with their share of all disagreement, the largest first, and that by chance."""
     pairs, keys = known(breakdowns.confusion).rows(named=True), class_keys(breakdowns)
     names = _class_names(dict.fromkeys(row[side] for row in pairs for side in ("class", "other")))
     rest = OTHER if any(row["more"] for row in pairs) else CHOSEN
@@ -225,7 +225,7 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
 
 
 def confusion(breakdowns: Breakdowns) -> Spec:
-    """Pairs of classes by their share of all disagreement; a mark at the share to expect by chance, colour above it."""
+    """Pairs of classes by their share of all disagreement; marks: the share by chance, in colour: clearly more."""
     rows = [{**row, "name": f"{row['one']} vs {row['two']}"} for row in confusion_rows(breakdowns)[:MOST_BARS]]
     if not rows:
         raise DataError("nobody disagrees")
@@ -259,7 +259,7 @@ def matrix(breakdowns: Breakdowns) -> Spec:
 
 
 def pairs(breakdowns: Breakdowns) -> Spec:
-    """Agreement of the busiest annotators who share enough items, each pair once: stronger colours for more."""
+    """Agreement of the busiest annotators who share enough items, each pair once, more in stronger colours."""
     everybody, met = known(breakdowns.annotators), known(breakdowns.pairs)  # least agreement first
     by_pair = {frozenset((row["annotator"], row["other"])): row for row in met.rows(named=True) if not row["few"]}
     anybody = {*met["annotator"], *met["other"]}
@@ -390,7 +390,7 @@ TREND_TIPS = {
 
 
 def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
-    """Rows have ``time`` (milliseconds), ``phase``, ``value``, ``low``, ``high``, ``recent``; marks ``time, text``."""
+    """Rows have ``time`` (milliseconds), ``phase, value, low, high, recent``; marks ``time, text``."""
     axis = {"labelOverlap": True, "tickCount": 6, "labelFlush": True, "format": "%Y-%m-%d %H:%M"}
     x = {"field": "time", "type": "temporal", "title": None, "axis": axis}
     settled = rows[len(rows) // 4 :]  # the first items' bounds fill the whole height

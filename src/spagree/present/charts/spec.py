@@ -1,7 +1,6 @@
 """Charts as plain Vega-Lite: small dictionaries that a page draws itself and Altair accepts unchanged.
 
-Nothing here needs a library, so writing a report loads none; ``save`` makes pictures, and the objects that notebooks
-show.
+Nothing here needs a library, so writing a report loads none; ``save`` makes pictures and objects for notebooks.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Axis:
 
 
 def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = None, detail: str | None = None) -> Spec:
-    """Lines by colour; ``dash`` distinguishes kinds of lines (the first is solid), ``detail`` lines of one colour."""
+    """Lines by colour; ``dash`` tells kinds of lines apart (the first is solid), ``detail`` those of one colour."""
     encoding = {"x": _figures(x), "y": _figures(y), "color": _colour(rows, colour)}
     if dash:
         encoding["strokeDash"] = _names(rows, dash)
@@ -50,23 +50,13 @@ def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = Non
 
 def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels: bool = False) -> Spec:
     """One point per row; with ``labels`` the vertical axis shows names, in row order."""
-    spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its text would be most of the file
+    spoken = len(rows) <= MOST_SPOKEN  # no screen reader can read out a cloud, which would be most of the file
     mark = {"type": "point", "filled": True, "size": size, "opacity": 0.75, "aria": spoken}
     encoding = {"x": _figures(x), "y": _figures(y), "color": _colour(rows, colour)}
     if not labels:
         return _drawn(rows, mark, encoding)
     encoding["y"] = {**_names(rows, y), "axis": {"labelLimit": 260}}
     return _drawn(rows, mark, encoding, width=WIDER)
-
-
-def level(value: float, axis: str = "y") -> Spec:
-    """A thin dashed rule, for a reference value."""
-    rule = {"type": "rule", "strokeDash": [3, 3], "color": "#888888"}
-    return {
-        "data": values([{"value": value}]),
-        "mark": rule,
-        "encoding": {axis: {"field": "value", "type": "quantitative"}},
-    }
 
 
 def layered(*charts: Spec, own_colours: bool = False) -> Spec:
@@ -144,7 +134,7 @@ def plan_chart(rows: Rows) -> Spec:
 
 
 def compared(sides: Rows, gaps: Rows, *, margin: float | None = None) -> Any:
-    """Figures as rows, and below them their differences; a margin is the line that a model must stay above."""
+    """Figures as rows, below them their differences; a margin is the line a model must stay above."""
     tips = {"name": "", "shown": "agreement", "interval": "interval"}
     above = across([{**row, "kind": CHOSEN} for row in sides], "agreement", tips)
     shown = [{**row, "kind": OTHER if row["low"] is None or row["low"] <= 0 <= row["high"] else CHOSEN} for row in gaps]

@@ -1,4 +1,4 @@
-"""The page of marks: each text once with a line under it for every annotator, and what each of them marked in words."""
+"""The page of marks: each text once with a line under it for every annotator, and in words what each marked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spagree.errors import count
 from spagree.estimate import Estimate
 from spagree.estimate.marks import FIGURES_OF_MARKS, NO_PLACES, MarkedText, MarkFindings
-from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS
+from spagree.estimate.uncertainty import POPULATIONS
 from spagree.present.next_steps import Source
-from spagree.present.report.page import Top, chapter, in_percent, render
+from spagree.present.report.page import Top, chapter, render
 from spagree.present.report.sections import (
     COLOURS,
     LONGEST_ITEM,
@@ -83,28 +83,22 @@ def spans_page(
 
 def _first_screen(findings: MarkFindings, cards: Part, source: Source | None) -> Top:
     exact, said, words = findings.exact, spans_verdict(findings), " ".join(spans_sentences(findings))
-    if exact.value is None:
-        return Top(said, "no number", escape_controls(words))
-    ends = in_percent(exact)
-    key = [
-        ("wide" if name == ANNOTATORS else "range", WHOM[name], interval(exact.intervals[name]).replace(" to ", "–"))
-        for name in POPULATIONS
-        if ends.get(name)
-    ]
-    spoken = f"From 0 to 1: {figure(exact.value)}; " + "; ".join(f"{whom} {limits}" for _, whom, limits in key)
+    order = [name for name in POPULATIONS if name in exact.intervals and exact.intervals[name].low is not None]
+    ends = "; ".join(f"{WHOM[name]} {interval(exact.intervals[name])}".replace(" to ", "–") for name in order)
     met = {name: each.value for name, each in findings.outcomes.items() if each.value is not None}
-    levels = [(f"v{place}", FIGURES[name], 100 * share) for place, (name, share) in enumerate(met.items())]
-    return Top(
+    if exact.value is None:
+        return Top.of(said, exact, words, {})
+    return Top.of(
         said,
-        figure(exact.value),
+        exact,
         words,
-        scale={**ends, "spoken": spoken, "guessing": None, "target": None},
-        key=key,
-        levels=levels,
+        {name: WHOM[name] for name in order},
+        spoken=f"From 0 to 1: {figure(exact.value)}; {ends}",
+        levels=[(f"v{place}", FIGURES[name], 100 * share) for place, (name, share) in enumerate(met.items())],
         steps=[(step, "") for step in spans_steps(findings, source)] if cards["rows"] else [],
         checks=spans_checks(findings),
         measure="same mark, same label" if findings.characters.undefined == NO_PLACES else "same span, same label",
-        of=" of marks",
+        unit=" of marks",
     )
 
 
@@ -222,7 +216,7 @@ def _quoted(of: MarkedText, mark: tuple[float, float, str], places: Mapping[str,
 def pieces(
     text: str, marks: Sequence[Sequence[tuple[float, float, str]]], places: Mapping[str, int]
 ) -> Iterator[Piece]:
-    """A text cut where marks start and end; each piece with the lines under it, an annotator's level and a colour.
+    """A text cut where marks start and end; each piece with the lines under it: level and colour.
 
     >>> [tuple(piece) for piece in pieces("to Leiden", [[(3, 9, "place")], [(0, 9, "place")]], {"place": 0})]
     [('to ', [(1, 0)]), ('Leiden', [(0, 0), (1, 0)])]

@@ -1,6 +1,4 @@
-"""Sections → HTML. Labels may be hostile: everything is escaped, and the page's policy allows only its embedded
-scripts, each identified by its hash.
-"""
+"""Sections → HTML. Labels may be hostile: everything is escaped, and only embedded scripts run, known by hash."""
 
 from __future__ import annotations
 
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from spagree import __version__
@@ -71,13 +70,40 @@ class Top:
     since: str = ""
     quote: str = ""
     measure: str = "agreement (SPA)"
-    of: str = " of items"
+    unit: str = " of items"
+
+    @classmethod
+    def of(
+        cls,
+        verdict: Verdict,
+        shown: Estimate,
+        words: str,
+        whom: Mapping[str, str],
+        *,
+        marks: Mapping[str, float | None] = MappingProxyType({"guessing": None, "target": None}),
+        spoken: str = "",
+        **more: Any,
+    ) -> Top:
+        """A figure on its scale, with the intervals for ``whom`` and with other marks."""
+        if shown.value is None:
+            return cls(verdict, "no number", escape_controls(words), **more)
+        scale: dict[str, Any] = {"spoken": spoken, "value": 100 * shown.value, **dict.fromkeys(POPULATIONS)}
+        key = []
+        for name, who in whom.items():
+            ends = shown.intervals[name]
+            if ends.low is not None and ends.high is not None:
+                scale[name] = (100 * ends.low, 100 * ends.high)
+                key.append(("wide" if name == ANNOTATORS else "range", who, interval(ends).replace(" to ", "–")))
+        for name, value in marks.items():
+            scale[name] = None if value is None else 100 * value
+            if value is not None:
+                key.append((name, name, figure(value, 2) if name == "guessing" else f"{value:g}"))
+        return cls(verdict, figure(shown.value), escape_controls(words), scale=scale, key=key, **more)
 
 
 def first_screen(told: Told, since: str = "") -> Top:
     """Word the first screen."""
-    findings, spa, target = told.breakdowns.findings, told.breakdowns.findings.spa, told.target
-    words = escape_controls(" ".join(headline(findings)))
+    findings, target = told.breakdowns.findings, told.target
     classes, people = class_keys(told.breakdowns), annotator_keys(told.breakdowns)
     steps = []
     for step in told.steps:
@@ -86,48 +112,29 @@ def first_screen(told: Told, since: str = "") -> Top:
         if step.code == PERIOD and DATE.fullmatch(step.names[0]):
             picks = [f"d{day}" for day in step.names]
         steps.append((step, " ".join(picks) if len(picks) == len(step.names) else ""))
-    if spa.value is None:
-        return Top(told.verdict, "no number", words, steps=steps, since=since)
-    guess = findings.chance["krippendorff_alpha"].expected
-    key = [
-        ("wide" if name == ANNOTATORS else "range", who, interval(spa.intervals[name]).replace(" to ", "–"))
-        for name, who in whom(findings).items()
-    ]
-    spoken = f"On a scale from 0 to 1: {figure(spa.value)}, interval {interval(spa)}"
-    if guess is not None:
-        key.append(("guessing", "guessing", figure(guess, 2)))
-        spoken += f", by chance {figure(guess)}"
-    if target is not None:
-        key.append(("target", "target", f"{target:g}"))
-    marks = {"guessing": None if guess is None else 100 * guess, "target": None if target is None else 100 * target}
+    words = " ".join(headline(findings))
+    if findings.spa.value is None:
+        return Top.of(told.verdict, findings.spa, words, {}, steps=steps, since=since)
     levels: list[tuple[str, str, float]] = []
     found = there(told.breakdowns.levels)
     if found is not None:
         sizes = {"all": found.everybody, "most": found.majority, "none": found.nobody}
         levels = [(kind, LEVELS[kind], 100 * size / sum(sizes.values())) for kind, size in sizes.items()]
-    return Top(
+    guess = findings.chance["krippendorff_alpha"].expected
+    by_chance = "" if guess is None else f", by chance {figure(guess)}"
+    return Top.of(
         told.verdict,
-        figure(spa.value),
+        findings.spa,
         words,
-        scale={**in_percent(spa), **marks, "spoken": spoken},
-        key=key,
+        whom(findings),
+        marks={"guessing": guess, "target": target},
+        spoken=f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{by_chance}",
         levels=levels,
         steps=steps,
         checks=[check for check in told.checked if check.state != "fine" or check.title in CHECKS],
         since=since,
         quote="" if told.verdict.state == "problem" else told.for_paper,
     )
-
-
-def in_percent(spa: Estimate) -> dict[str, Any]:
-    """The value and both intervals on the scale, as far as there are any."""
-    places: dict[str, Any] = {"value": None if spa.value is None else 100 * spa.value}
-    for name in POPULATIONS:
-        ends = spa.intervals.get(name)
-        places[name] = None
-        if ends is not None and ends.low is not None and ends.high is not None:
-            places[name] = (100 * ends.low, 100 * ends.high)
-    return places
 
 
 def about(told: Told) -> str:
@@ -214,7 +221,7 @@ OVERVIEW = columns("question:name value interval items:count found:words", {"val
 
 
 def questions_page(title: str, questions: Mapping[str, tuple[Told, str] | str], figures: Mapping[str, Any]) -> str:
-    """One page for all questions: what is said about each and what changed, or the reason why it has no figures."""
+    """One page for all questions: what is said about each and what changed, or why it has no figures."""
     rows: list[dict[str, Any]] = []
     body, links, specs = [""], [("questions", "Overview")], dict[str, Any]()
     for place, (name, each) in enumerate(questions.items()):
