@@ -164,6 +164,10 @@ SHOWN_BY: Mapping[str, tuple[str, ...]] = {
     actions.MORE_PEOPLE: ("annotators", "method"),
     actions.MORE_ITEMS: ("plan", "method"),
 }
+OPTIONS: Mapping[str, Mapping[str, object]] = {
+    actions.SCALE: {"metric": "ordinal"},
+    actions.BY_NUMBER: {"verbose": True},
+}
 KINDS: Mapping[str, Callable[[float], str]] = {
     **dict.fromkeys(("share", "of_pairs", "of_items", "made", "agreement", "around"), percent),
     **dict.fromkeys(("few", "many"), partial(figure, digits=2)),
@@ -185,18 +189,16 @@ def next_steps(steps: Sequence[Step], source: Source, most: int = MOST) -> tuple
     """
     told = []
     for step in steps[:most]:
-        words, names, options = _words(step), step.names if step.code in NAMING else (), dict[str, object]()
+        words, names = _words(step), step.names if step.code in NAMING else ()
         is_in_time = step.code == actions.BY_NUMBER and source.is_timed and "first" not in source.options
         code = IN_TIME if is_in_time else step.code
         by, link, *call = SHOWN_BY[code]
+        options: Mapping[str, object] = OPTIONS.get(code, {})
         if code == IN_TIME:
-            options["first"] = words["first"]
-        elif code == actions.BY_NUMBER:
-            options["verbose"] = True
-        elif code == actions.SCALE:
-            options["metric"] = "ordinal"
+            options = {"first": words["first"]}
         elif code == actions.PERIOD:
-            names = words["since"], words["until"]
+            ends = words["days"].split(" to ")
+            names = ends[0], ends[-1]
         elif code == actions.MORE_ITEMS and not step.figures["stderr"]:
             by = "items"
         sentence, finding, *details = (each.format(**words) for each in TOLD[code].split(" | "))
@@ -224,7 +226,6 @@ def _words(step: Step) -> dict[str, str]:
     if code == actions.GROUP:
         words["group"], words["column"] = short
     elif code == actions.PERIOD:
-        words["since"], words["until"] = (moment(figures[end])[:DAY] for end in ("since", "until"))
         words["days"] = days(step)
     elif code == actions.THESE_ITEMS:
         size = int(figures["items"])

@@ -317,13 +317,13 @@ def _triangle(
 
 
 def development_steps(breakdowns: Breakdowns) -> list[Row]:
-    """Agreement over time with times as numbers; milliseconds since 1970 become seconds."""
-    steps = [
-        {**row, "time": seconds(row["time"]), "since": seconds(row["since"])}
-        for row in known(breakdowns.development).rows(named=True)
-    ]
-    scale = 1000 if steps and all(is_date(row["time"] / 1000) for row in steps) else 1
-    return [{**row, "time": row["time"] / scale, "since": row["since"] / scale} for row in steps]
+    """Agreement over time with times as numbers and in words; milliseconds since 1970 become seconds."""
+    rows = known(breakdowns.development).rows(named=True)
+    times, since = ([seconds(row[name]) for row in rows] for name in ("time", "since"))
+    scale = 1000 if times and all(is_date(time / 1000) for time in times) else 1
+    words = without_midnight([moment(time / scale) for time in times])
+    ends = zip(rows, times, since, words, strict=True)
+    return [{**row, "time": time / scale, "since": start / scale, "when": when} for row, time, start, when in ends]
 
 
 def seconds(time: Any) -> float:
@@ -338,12 +338,11 @@ def seconds(time: Any) -> float:
 def development_rows(breakdowns: Breakdowns) -> list[Row]:
     """Agreement so far and on the items finished last."""
     steps = development_steps(breakdowns)
-    times = without_midnight([moment(row["time"]) for row in steps])
     scale = 1000 if all(is_date(row["time"]) for row in steps) else 1
     return [
-        {"kind": kind, "time": row["time"] * scale, "when": when, **figures(row[name], row[low], row[high])}
-        | {"size": count(row[size], "item")}
-        for row, when in zip(steps, times, strict=True)
+        {"kind": kind, "time": row["time"] * scale, "when": row["when"], "size": count(row[size], "item")}
+        | figures(row[name], row[low], row[high])
+        for row in steps
         for kind, name, low, high, size in DEVELOPMENT
         if row[name] is not None
     ]
@@ -381,12 +380,6 @@ def are_dated(milliseconds: Sequence[float]) -> bool:
 
 
 TREND_HEIGHT = 200
-TREND_TIPS = {
-    "items": "items closed",
-    "shown": "so far",
-    "bounds": "safe bounds",
-    "latest": "latest items",
-}
 
 
 def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
@@ -403,11 +396,12 @@ def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
 
     phase = {"x": x, "detail": {"field": "phase", "type": "nominal"}}  # a band and lines of its own for each
     moment = {"field": "time", "type": "temporal", "title": "time", "format": "%Y-%m-%d %H:%M"}
+    tips = tooltip({"items": "items closed", "shown": "so far", "bounds": "safe bounds", "latest": "latest items"})
     layers = [
         layer("area", {**phase, "y": y("low"), "y2": {"field": "high"}}, opacity=0.25, clip=True),
         layer("line", {**phase, "y": y("recent")}, strokeWidth=1.5, strokeDash=[4, 3], clip=True),
         layer("line", {**phase, "y": y("value")}, strokeWidth=2.5, clip=True),
-        layer("rule", {"x": x, "tooltip": [moment, *tooltip(TREND_TIPS)]}, opacity=0),
+        layer("rule", {"x": x, "tooltip": [moment, *tips]}, opacity=0),
     ]
     if target is not None:
         goal, dots = [{"target": target}], [2, 2]

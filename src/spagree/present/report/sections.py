@@ -44,7 +44,6 @@ from spagree.present.words import (
     quoted,
     sentence,
     shortest_unique,
-    without_midnight,
 )
 from spagree.read.annotations import Understood
 from spagree.read.timestamps import is_date
@@ -122,24 +121,22 @@ def table(
     rows: Iterable[Mapping[str, Any]],
     columns: Sequence[Column],
     *,
+    first: str = "",
     note: str = "",
-    many: str = "",
     picks: Picks | None = None,
 ) -> Part:
-    """A table of formatted cells; if ``many`` says so in a note, only the first of too many rows.
+    """A table of formatted cells; ``first`` says that these are not all rows.
 
     >>> columns = [Column("class", "class", "name"), Column("agreement", "agreement")]
     >>> one = table("t", "Classes", [{"class": "yes", "agreement": 0.5}], columns)
     >>> [cell.shown for cell in one["rows"][0]], one["rows"][0][1].value
     (['yes', '0.500'], 0.5)
     """
-    keys, shown_rows, notes, file = picks or {}, [*rows], [note], id
-    if many and len(shown_rows) > MOST_ROWS:
-        notes = [many.format(shown=MOST_ROWS, all=f"{len(shown_rows):,}"), note]
-        shown_rows, file = shown_rows[:MOST_ROWS], f"{id}-first-{MOST_ROWS}"
-    filled = [[cell(row, column, keys.get(column.key, {})) for column in columns] for row in shown_rows]
+    keys, notes = picks or {}, [first, note]
+    filled = [[cell(row, column, keys.get(column.key, {})) for column in columns] for row in rows]
     if any(each.shown.endswith("*") and each.is_number for row in filled for each in row):
         notes.append(f"* rests on fewer than {FEW_ITEMS} items.")
+    file = f"{id}-first-{len(filled)}" if first else id
     shown = {"id": id, "caption": caption, "columns": columns, "rows": filled, "file": file}
     return {"kind": "table", **shown, "note": " ".join(filter(None, notes))}
 
@@ -210,10 +207,11 @@ def _table(breakdowns: Breakdowns, name: str) -> Part:
     elif name == "annotators":
         picks = {"annotator": charts.annotator_keys(breakdowns)}
     shown = [replace(COLUMNS[key], width=None) for key in chosen.split()]  # a page has room for long names
-    rows = known(getattr(breakdowns, name)).rows(named=True)
-    note = doubtful(rows[:MOST_ROWS]) if name == "annotators" else ""
-    first = f"The first {{shown}} of {{all}} {many}."
-    return table(name, caption, rows, shown, note=note, many=first, picks=picks)
+    frame = known(getattr(breakdowns, name))
+    rows = frame.head(MOST_ROWS).rows(named=True)
+    first = "" if frame.height <= MOST_ROWS else f"The first {MOST_ROWS} of {frame.height:,} {many}."
+    note = doubtful(rows) if name == "annotators" else ""
+    return table(name, caption, rows, shown, first=first, note=note, picks=picks)
 
 
 # Items ------------------------------------------------------------------------------------------------
@@ -254,11 +252,9 @@ def cards(breakdowns: Breakdowns) -> Part:
         bars: list[Part] = []  # side by side; with the names of those who did not give the leading label
         for place, (vote, size) in enumerate(zip(votes, sizes, strict=True)):
             label = vote["label"]
-            named = (
-                []
-                if has_leader and place == 0
-                else sorted(called[name] for name in vote["annotator"] if name is not None)
-            )
+            named = sorted(called[name] for name in vote["annotator"] if name is not None)
+            if has_leader and place == 0:
+                named = []
             more = f" and {len(named) - MOST_VOTERS:,} more" if len(named) > MOST_VOTERS else ""
             at, width = 100 * sum(sizes[:place]) / sum(sizes), 100 * size / sum(sizes)
             bar = {"start": at, "width": width, "colour": colours.get(label, COLOURS - 1)}
@@ -340,9 +336,7 @@ def people(told: Told) -> Section:
         before = "" if last == 1 else f" or the {last - 1} before"  # simultaneous ones stay together: no exact eighth
         reading = f"So far, and on the items finished last, in that step{before} ({last} of {size})."
         steps = charts.development_steps(breakdowns)
-        times = without_midnight([moment(row["time"]) for row in steps])
-        rows = [{**row, "when": when} for row, when in zip(steps, times, strict=True)]
-        over_time = table("development", "Agreement over time", rows, development_columns())
+        over_time = table("development", "Agreement over time", steps, development_columns())
         parts += drawn(breakdowns, "development", "Agreement over time", reading, over_time)
 
     steps_of = there(breakdowns.steps) or ()
@@ -377,8 +371,8 @@ def difference_table(groups: Groups) -> Part:
         | {"p": None if each.p_holm is None else p_value(each.p_holm).removeprefix("p = ").removeprefix("p ")}
         for each in ordered
     ]
-    many = "The clearest {shown} of {all} differences; --json lists all."
-    return table("differences", "Differences between groups", rows, DIFFERENCES, many=many)
+    first = f"The clearest {MOST_ROWS} of {len(rows):,} differences; --json lists all." if rows[MOST_ROWS:] else ""
+    return table("differences", "Differences between groups", rows[:MOST_ROWS], DIFFERENCES, first=first)
 
 
 # How the number was computed --------------------------------------------------------------------------
