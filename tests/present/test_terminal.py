@@ -42,7 +42,7 @@ def test_the_least_important_column_goes_first_and_what_stands_out_stays() -> No
 
 
 def test_a_table_without_spare_columns_is_stacked() -> None:
-    named = columns("name:name spa ends:text", {"name": "", "spa": "SPA", "ends": "interval"})
+    named = columns("name:name=; spa=SPA; ends:text=interval")
     shown = Listed([{"name": "a name", "spa": 0.5, "ends": "0.250 to 0.750"}], named)
     assert len(rendered(shown, 40).splitlines()) == 2
     narrow = rendered(shown, 24).splitlines()

@@ -216,4 +216,7 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     if len(overlap.teams) > 1:
         _draw(team_rows(overlap)[:worst], TEAMS)
         say("")
-    _draw(rows, ("agreement", "interval", "cohen_kappa", "kappa_interval", "scott_pi", "shared", "annotator", "other"))
+    _draw(
+        rows,
+        ("agreement", "interval", "cohen_kappa", "cohen_kappa_interval", "scott_pi", "shared", "annotator", "other"),
+    )

@@ -62,26 +62,24 @@ class Column:
         return self.kind in ("name", "words", "ends")
 
 
-def columns(
-    written: str,
-    titles: Mapping[str, str] = MappingProxyType({}),
-    spare: Sequence[str] = (),
-    ends: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[Column, ...]:
-    """Columns written as ``key`` or ``key:kind``, titled like their keys or as ``titles`` says.
+def columns(written: str, spare: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Columns written as ``key``, ``key:kind`` or ``key:kind=title``; without a title, they are called like their keys.
 
-    A narrow terminal does without the ``spare`` ones, in this order; ``ends`` names the figure of an interval.
+    A narrow terminal does without the ``spare`` ones, in this order. An interval's key tells the columns of its ends.
 
-    >>> columns("class:name items:count", {"class": "first says"})[0]
-    Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None, spare=None)
+    >>> columns("class:name=first says; recent_interval")[1]
+    Column(key='recent_interval', title='recent interval', kind='interval', ends=('recent_low', 'recent_high'), ...
     """
     made = []
-    for column in written.split():
-        key, _, kind = column.partition(":")
+    for column in written.split(";"):
+        name, _, title = column.strip().partition("=")
+        key, _, kind = name.partition(":")
+        title = title if "=" in column else key.replace("_", " ")
+        is_interval = key.endswith("interval")
+        of = key.removesuffix("interval") if is_interval else ""
+        kind = kind or ("interval" if is_interval else "figure")
         order = spare.index(key) if key in spare else None
-        both = (f"{ends[key]}_low", f"{ends[key]}_high") if key in ends else ("low", "high")
-        kind = kind or ("interval" if key == "interval" or key in ends else "figure")
-        made.append(Column(key, titles.get(key, key.replace("_", " ")), kind, both, spare=order))  # type: ignore[arg-type]
+        made.append(Column(key, title, kind, (f"{of}low", f"{of}high"), spare=order))  # type: ignore[arg-type]
     return tuple(made)
 
 
@@ -138,38 +136,22 @@ def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = Mappi
 _WORDS = {"count": number, "percent": percent, "change": change, "figure": figure}
 # the first to go in a narrow terminal comes first
 SPARE = (
-    *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "kappa_interval"),
+    *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "cohen_kappa_interval"),
     *("items", "shared", "annotations", "pairs", "against_others", "cohen_kappa", "stands_out", "interval"),
 )
-TITLES = {
-    "commonest": "commonest label",
-    "commonest_share": "its share",
-    "expected": "by chance",
-    "kappa": "beyond chance",
-    "cohen_kappa": "kappa",
-    "scott_pi": "pi",
-    "coverage": "of all items",
-    "spa_without": "SPA without",
-    "confirmed_interval": "interval",
-    "found_interval": "interval",
-    "kind": "group",
-    "names": "who",
-    "size": "annotators",
-}
 COLUMNS = {
     column.key: replace(column, width={"name": 30, "words": 60}.get(column.kind))
     for column in columns(
-        "class:name annotator:name other:name label:name tied:name option:name commonest:name votes:words text:words "
-        "size:count annotations:count items:count shared:count pairs:count marks:count share:percent missed:percent "
-        "expected:percent coverage:percent commonest_share:percent change:change against_others:change "
-        "stands_out:truth agreement entropy confirmed found cohen_kappa kappa scott_pi spa_without interval "
-        "confirmed_interval found_interval kappa_interval",
-        TITLES,
+        "class:name; annotator:name; other:name; label:name; tied:name; option:name; commonest:name=commonest label; "
+        "votes:words; text:words; size:count=annotators; annotations:count; items:count; shared:count; pairs:count; "
+        "marks:count; share:percent; missed:percent; expected:percent=by chance; coverage:percent=of all items; "
+        "commonest_share:percent=its share; change:change; against_others:change; stands_out:truth; agreement; "
+        "entropy; confirmed; found; cohen_kappa=kappa; kappa=beyond chance; scott_pi=pi; spa_without=SPA without; "
+        "interval; confirmed_interval=interval; found_interval=interval; cohen_kappa_interval=kappa interval",
         SPARE,
-        {"confirmed_interval": "confirmed", "found_interval": "found", "kappa_interval": "cohen_kappa"},
     )
 }
-COLUMNS |= {column.key: column for column in columns("item:name kind:words names:words", TITLES)}
+COLUMNS |= {column.key: column for column in columns("item:name; kind:words=group; names:words=who")}
 
 
 TEAMS = ("kind", "size", "items", "shared", "names")
@@ -193,9 +175,9 @@ def team_rows(overlap: Overlap) -> list[dict[str, Any]]:
 
 def development_columns(what: str = "SPA") -> tuple[Column, ...]:
     """Agreement over time: so far, and on the items finished last."""
-    titles = {"when": "until", "spa": f"{what} so far", "recent": "recent items", "last": "interval"}
-    written = "when:words annotations:count items:count spa interval recent last"
-    return columns(written, titles, ("items", "annotations", "last", "interval"), {"last": "recent"})
+    written = f"when:words=until; annotations:count; items:count; spa={what} so far; interval"
+    spare = ("items", "annotations", "recent_interval", "interval")
+    return columns(f"{written}; recent=recent items; recent_interval=interval", spare)
 
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 MOST_LABELS, FEWER_LABELS = 6, 3
 CITED = "Nørregaard and Derczynski (2022), arXiv:2208.06161"
 MOST_ROWS = 12
-BOTH = {"others": "other annotators", "these": "these annotators"}
+BOTH = "others=other annotators; these=these annotators"
+FOLDED_BOTH = "others:ends=other annotators; these:ends=these annotators"
 GAP = 2
 FOLDED, TIGHTEST = 14, 8  # widths to which words are folded before spare columns go, and before stacking
 
@@ -114,12 +115,11 @@ def _in_full(told: Told) -> Iterator[RenderableType]:
     by_n, chosen = findings.missingness.by_n, findings.spa.weights
     if findings.spa.value is not None:
         yield Text("\nWeighting schemes", style="bold")
-        titles = {"scheme": "  scheme", "value": "agreement", **BOTH}
         rows = [
             {"scheme": f"{'▸' if name == chosen else ' '} {name}", "chosen": name == chosen, **_figures(each, interval)}
             for name, each in {**findings.schemes, chosen: findings.spa}.items()
         ]
-        yield Listed(rows, columns("scheme:text value others:ends these:ends", titles, ("these",)))
+        yield Listed(rows, columns(f"scheme:text=  scheme; value=agreement; {FOLDED_BOTH}", ("these",)))
         yield Text("\nCorrected for chance", style="bold")
         yield from _coefficients(findings.chance)
         if words := sentences.chance_gap(findings):
@@ -132,8 +132,9 @@ def _in_full(told: Told) -> Iterator[RenderableType]:
             ]
             if len(by_n) > MOST_ROWS:
                 rows.append({"n": "…", "items": f"{len(by_n) - MOST_ROWS:,} more", "value": "", "interval": ""})
-            titles = {"n": "  annotations", "value": "agreement"}
-            yield Listed(rows, columns("n:count items:count value interval:ends", titles, ("items",)))
+            yield Listed(
+                rows, columns("n:count=  annotations; items:count; value=agreement; interval:ends", ("items",))
+            )
     if findings.data.pairable_items:  # otherwise the headline says why there is nothing to check
         yield Text("\nChecks", style="bold")
         for check in told.checked:
@@ -156,9 +157,8 @@ def _coefficients(chance: Mapping[str, Corrected]) -> Iterator[RenderableType]:
             continue
         more = {"observed": figure(each.observed), "expected": figure(each.expected)}
         rows.append({"name": f"  {name}", **_figures(each, interval), **more})
-    titles = {"name": "  coefficient", "expected": "by chance", **BOTH}
-    shown = "name:text value others:ends these:ends observed expected"
-    yield Listed(rows, columns(shown, titles, ("expected", "observed", "these")))
+    shown = f"name:text=  coefficient; value; {FOLDED_BOTH}; observed; expected=by chance"
+    yield Listed(rows, columns(shown, ("expected", "observed", "these")))
     for reason, names in reasons.items():
         yield Padding(Text(f"{', '.join(names) if rows else 'All'} undefined: {reason}."), (0, 2))
 
@@ -186,8 +186,7 @@ def comparison_summary(compared: Compared) -> Group:
         first, second, *_ = side.figures.values()
         rows.append({"name": printable(side.name), **_figures(first), "second": figure(second.value)})
     one, other, *_ = (FIGURES[name] for name in compared.sides[0].figures)
-    titles = {"name": "", "value": one, "second": other, **BOTH}
-    parts += [Text(), Listed(rows, columns("name:name value others these second", titles))]
+    parts += [Text(), Listed(rows, columns(f"name:name=; value={one}; {BOTH}; second={other}"))]
     parts += [Text(), _differences(compared.pairs)]
     for name, group in compared.groups.items():
         parts.append(Text(f"\nOnly {sentences.shown_name(name)}", style="bold"))
@@ -202,34 +201,33 @@ def _differences(pairs: Sequence[Pair]) -> Listed:
         for pair in pairs
         for place, (name, gap) in enumerate(pair.differences.items())
     ]
-    titles = {"name": "difference", "value": "", **BOTH}
-    return Listed(rows, columns("name:name value others these", titles))
+    return Listed(rows, columns(f"name:name=difference; value=; {BOTH}"))
 
 
 def models_summary(models: Mapping[str, ModelFindings]) -> Group:
     """Sentences first, then figures and classes, and the data behind them."""
 
-    def table(rows: Iterable[tuple[str, ModelFindings | ClassAgreement]], *titles: str) -> Listed:
+    def table(rows: Iterable[tuple[str, ModelFindings | ClassAgreement]], names: str) -> Listed:
         cells = []
         for name, each in rows:
             gap, both = each.difference, {"model": figure(each.with_humans.value), "people": figure(each.humans.value)}
             cells.append({"name": name, **both, "difference": change(gap.value), "ends": span(gap)})
-        named = dict(zip(("name", "model", "people"), titles, strict=True)) | {"ends": "interval"}
-        return Listed(cells, columns("name:name model people difference ends", named))
+        return Listed(cells, columns(f"{names}; difference; ends=interval"))
 
     parts: list[RenderableType] = [Text(sentences.model_sentence(model), style="bold") for model in models.values()]
     named = [(printable(model.name), model) for model in models.values()]
-    parts += [Text(), table(named, "", "with people", "two people")]
+    parts += [Text(), table(named, "name:name=; model=with people; people=two people")]
     for name, model in named:
         clear = [row for row in model.classes if row.p_holm is not None and row.p_holm <= 1 - row.difference.level]
         if clear:
             title = f"\nClasses on which {name} differs from a person, out of {len(model.classes)}"
             meaning = "how often the model, or another person, chose it where a person did (for these people)"
             shown = [(printable(row.label), row) for row in clear]
-            parts += [Text(f"{title}: {meaning}"), table(shown, "class", "model", "person")]
+            parts += [Text(f"{title}: {meaning}"), table(shown, "name:name=class; model; people=person")]
         if model.marks:
             title = f"\nWhat marks of {name} and people meet at each other, and those of two people"
-            parts += [Text(title), table([(FIGURES[each.label], each) for each in model.marks], "", "model", "people")]
+            met = [(FIGURES[each.label], each) for each in model.marks]
+            parts += [Text(title), table(met, "name:name=; model; people")]
         parts += [Text(), Text("\n".join(sentences.model_details(model)), style="dim")]
     return Group(*parts)
 
@@ -239,7 +237,7 @@ def groups_summary(groups: Groups) -> Group:
     title = f"By {printable(groups.column)} (groups of {groups.of})"
     said = [Padding(Text(words), (0, 2)) for words in sentences.differences_in_words(groups)]
     rows = [{"name": line.name, "items": line.items, **_or_why(line.spa)} for line in sentences.group_lines(groups)]
-    table = Listed(rows, columns("name:name items:count value others:ends these:ends", {"name": "group", **LINES}))
+    table = Listed(rows, columns(f"name:name=group; items:count; value=agreement; {FOLDED_BOTH}"))
     return Group(Text(title, style="bold"), *said, Padding(table, (0, 2)))
 
 
@@ -249,12 +247,9 @@ def questions_summary(answers: Mapping[str, tuple[Estimate, int, int]]) -> Group
         {"name": printable(name, 60), **_or_why(spa), "items": items, "annotations": f"{total:,}"}
         for name, (spa, items, total) in answers.items()
     ]
-    shown = "name:name value others:ends these:ends items:count annotations"
-    table = Listed(rows, columns(shown, {"name": "question", **LINES}))
+    shown = f"name:name=question; value=agreement; {FOLDED_BOTH}; items:count; annotations"
+    table = Listed(rows, columns(shown))
     return Group(Text("All questions", style="bold"), Padding(table, (0, 2)))
-
-
-LINES = {"value": "agreement", **BOTH}
 
 
 def _or_why(spa: Estimate) -> dict[str, Any]:
@@ -269,10 +264,9 @@ def plan_table(rows: sentences.Rows) -> Listed:
     """Every route and number of annotations per item, the best marked; of many rows only the best."""
     listed, only_best = sentences.listed_plans(rows)
     several = len({sentences.half_width(row) for row in listed}) > 1
-    titles = {"mark": "", "annotations_per_item": "per item", "more_annotations": "annotations to make"}
     shown = columns(
-        "mark:text route:name annotations_per_item:count items:count more_annotations:count half_width between done",
-        {**titles, "half_width": "half-width"},
+        "mark:text=; route:name; annotations_per_item:count=per item; items:count; "
+        "more_annotations:count=annotations to make; half_width=half-width; between; done",
         ("between", "done") if several else ("between", "half_width", "done"),
     )
     filled = []

@@ -32,7 +32,6 @@ STATES = {
     "fine": State("fine", "✓", "green"),
     "look": State("warning", "!", "yellow"),
     "problem": State("problem", "✕", "bold red"),
-    "cannot_tell": State("warning", "!", "yellow"),
 }
 
 MOST_DIGITS = 6

@@ -48,8 +48,8 @@ LONGEST_TEXT = 900  # characters that are shown
 LONGEST_GAP, BESIDE = 240, 90  # characters between marks that are shown whole, and those beside a longer gap
 EMPTY_LINES = re.compile(r"\n\s*\n")
 INVISIBLE = "\u200c\u200d"  # join letters in many scripts, and steer nothing on a page
-LEVEL_FIGURES = columns("name:name value interval", {"name": "figure"})
-SHARES = columns("name:name value interval", {"name": "at another annotator, a mark meets", "value": "share"})
+LEVEL_FIGURES = columns("name:name=figure; value; interval")
+SHARES = columns("name:name=at another annotator, a mark meets; value=share; interval")
 CLASSES = [COLUMNS[name] for name in ("class", "agreement", "interval", "marks")]
 PEOPLE = [
     COLUMNS[name]

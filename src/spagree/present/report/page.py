@@ -217,7 +217,7 @@ def render(
 # Several questions on one page --------------------------------------------------------------------
 
 
-OVERVIEW = columns("question:name value interval items:count found:words", {"value": "SPA", "items": "items used"})
+OVERVIEW = columns("question:name; value=SPA; interval; items:count=items used; found:words")
 
 
 def questions_page(title: str, questions: Mapping[str, tuple[Told, str] | str], figures: Mapping[str, Any]) -> str:

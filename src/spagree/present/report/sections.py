@@ -71,17 +71,11 @@ TABLES = {
         "annotator other agreement interval cohen_kappa shared",
     ),
 }
-BY_N = columns("name:words many:count value interval", {"name": "annotations", "many": "items", "value": "agreement"})
-SCHEMES = columns("name:name value interval means:words", {"name": "scheme", "value": "agreement", "means": "meaning"})
-LOST = columns("why:words size:count", {"why": "reason", "size": "annotations"})
-GROUPS = columns(
-    "group:name value interval kappa items:count undefined:words",
-    {"value": "agreement", "kappa": "beyond chance", "undefined": "remark"},
-)
-DIFFERENCES = columns(
-    "a:name b:name value:change interval p:words",
-    {"a": "group", "b": "other", "value": "other minus group", "p": "p (Holm)"},
-)
+BY_N = columns("name:words=annotations; many:count=items; value=agreement; interval")
+SCHEMES = columns("name:name=scheme; value=agreement; interval; means:words=meaning")
+LOST = columns("why:words=reason; size:count=annotations")
+GROUPS = columns("group:name; value=agreement; interval; kappa=beyond chance; items:count; undefined:words=remark")
+DIFFERENCES = columns("a:name=group; b:name=other; value:change=other minus group; interval; p:words=p (Holm)")
 TWO, MOST_IN_MATRIX = 2, 12
 MOST_SENTENCES = 3
 COLOURS = 6
