@@ -70,15 +70,16 @@ def headline(findings: Findings) -> list[str]:
 
 def whom(findings: Findings) -> dict[str, str]:
     """Whom the intervals are for, in words, the leading one first; only those that exist."""
-    spa, these = findings.spa, "these two annotators" if findings.data.annotators == PAIR else "these annotators"
-    names = {ITEMS: these, ANNOTATORS: "other annotators"}
-    order = sorted(POPULATIONS, key=lambda name: name != spa.interval_for)
-    return {name: names[name] for name in order if name in spa.intervals and spa.intervals[name].low is not None}
+    spa, is_pair = findings.spa, findings.data.annotators == PAIR
+    names = {ITEMS: "these two annotators" if is_pair else "these annotators", ANNOTATORS: "other annotators"}
+    known = [name for name in POPULATIONS if name in spa.intervals and spa.intervals[name].low is not None]
+    return {name: names[name] for name in sorted(known, key=lambda name: name != spa.interval_for)}
 
 
 def both_intervals(findings: Findings) -> str:
     """Every interval with whom it is for, the leading one first; empty without any."""
-    return ", ".join(f"{interval(findings.spa.intervals[name])} for {words}" for name, words in whom(findings).items())
+    ends = findings.spa.intervals
+    return ", ".join(f"{interval(ends[name])} for {words}" for name, words in whom(findings).items())
 
 
 def interval_name(estimate: Estimate) -> str:

@@ -19,7 +19,7 @@ from spagree.estimate.weights import DEFAULT
 from spagree.present import sentences
 from spagree.present.next_steps import NextStep
 from spagree.present.tables import NOTHING, Column, cell, columns, development_columns
-from spagree.present.verdicts import Told, notes
+from spagree.present.verdicts import Told
 from spagree.present.words import (
     FIGURES,
     STATES,
@@ -54,7 +54,7 @@ def summary(told: Told, *, verbose: bool = True) -> Group:
     The number, what it means, and the verdict; then what to do next, what was read, and how to cite it.
     """
     findings, spa, data = told.breakdowns.findings, told.breakdowns.findings.spa, told.breakdowns.findings.data
-    colour = STATES[told.verdict.state].colour
+    _, sign, colour = STATES[told.verdict.state]
     line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
     if both := sentences.both_intervals(findings).replace("for these annotators", "for these"):
         line.append(f"  {sentences.interval_name(spa).removesuffix(' interval')}: {both}")
@@ -62,7 +62,7 @@ def summary(told: Told, *, verbose: bool = True) -> Group:
         line.append(f"   ({spa.weights} weights)")
     parts: list[RenderableType] = [line, *map(Text, sentences.headline(findings))]
     if spa.value is not None:
-        parts.append(Text(f"{told.verdict.icon} {told.verdict.sentence}", colour))
+        parts.append(Text(f"{sign} {told.verdict.sentence}", colour))
 
     people = "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
     groups = "" if data.clusters is None else f" in {count(data.clusters, 'cluster')}"
@@ -72,7 +72,7 @@ def summary(told: Told, *, verbose: bool = True) -> Group:
     read.append(f"{size}; {label_list(data.labels, MOST_LABELS if verbose else FEWER_LABELS)}")
     read += [f"left out: {count(lost, 'annotation')}: {left_out(why)}" for why, lost in data.left_out.items()]
     counted = {"repeats"} if "repeated" in data.left_out else set()  # by the lines on what was read
-    noted = [] if verbose else [each.message for each in notes(told.breakdowns) if each.code not in counted]
+    noted = [] if verbose else [each.message for each in told.notes if each.code not in counted]
     rows = {
         "Next": step_lines(told.steps, verbose=verbose),
         "Read": [Text(words) for words in read],

@@ -115,7 +115,9 @@ class Told:
     target: float | None
     checks: tuple[Check, ...]
     checked: tuple[Checked, ...]
-    """The checks in words, worst first, and the warnings that they do not cover."""
+    """The checks in words, worst first, and the notes."""
+    notes: tuple[Warning, ...]
+    """The warnings that no check covers."""
     verdict: Verdict
     steps: tuple[NextStep, ...]
     """What to do next; nothing without a source, from which the commands go on."""
@@ -139,10 +141,24 @@ def tell(
     >>> tell(Breakdowns(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}])))).verdict.sentence
     'Do not quote yet: it is known only to ±0.47.'
     """
+    findings, steps = breakdowns.findings, there(breakdowns.steps) or ()
+    covered = COVERED | ({"number_labels"} if any(step.code == SCALE for step in steps) else set())
+    notes = tuple(warning for warning in findings.warnings if warning.code not in covered)
     found = checks.checks(breakdowns)
-    worded = _in_words(breakdowns, {check.code: check for check in found})
-    steps = next_steps(there(breakdowns.steps) or (), source) if source else ()
-    return Told(breakdowns, source, understood, target, found, worded, _verdict(breakdowns, worded, target), steps)
+    by_code = {check.code: check for check in found}
+    rows = []
+    for code, (title, say) in CHECKS.items():
+        said = say(by_code[code], breakdowns) if code in by_code else ()
+        if said:  # what cannot be told deserves a look
+            state = by_code[code].state
+            rows.append(Checked(checks.LOOK if state == checks.CANNOT_TELL else state, title, *said))
+    for warning in notes:
+        title, remark = warning.code.replace("_", " ").capitalize(), REMARKS.get(warning.code, "")
+        words = sentence(escape_controls(warning.message))
+        rows.append(Checked("look" if remark else "fine", title, words, remark))
+    worded = tuple(sorted(rows, key=lambda each: WORST_FIRST.index(each.state)))
+    judged, to_do = _verdict(breakdowns, worded, target), next_steps(steps, source) if source else ()
+    return Told(breakdowns, source, understood, target, found, worded, notes, judged, to_do)
 
 
 def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | None) -> Verdict:
@@ -187,29 +203,9 @@ def summed_up(found: Sequence[Checked], praise: str = "") -> Verdict:
     return Verdict("fine", f"Fine to quote{praise}.")
 
 
-def notes(breakdowns: Breakdowns) -> list[Warning]:
-    """The warnings that no check covers."""
-    is_scale = any(step.code == SCALE for step in there(breakdowns.steps) or ())
-    covered = COVERED | ({"number_labels"} if is_scale else set())
-    return [warning for warning in breakdowns.findings.warnings if warning.code not in covered]
-
-
 # The checks in words: each function gives the words, the reason for a verdict, and the one figure ---
 
 Said = tuple[str, ...]
-
-
-def _in_words(breakdowns: Breakdowns, found: Mapping[str, Check]) -> tuple[Checked, ...]:
-    rows = []
-    for code, (title, say) in CHECKS.items():
-        said = say(found[code], breakdowns) if code in found else ()
-        if said:  # what cannot be told deserves a look
-            state = checks.LOOK if found[code].state == checks.CANNOT_TELL else found[code].state
-            rows.append(Checked(state, title, *said))
-    for warning in notes(breakdowns):
-        title, remark = warning.code.replace("_", " ").capitalize(), REMARKS.get(warning.code, "")
-        rows.append(Checked("look" if remark else "fine", title, sentence(escape_controls(warning.message)), remark))
-    return tuple(sorted(rows, key=lambda each: WORST_FIRST.index(each.state)))
 
 
 def _overlap(check: Check, breakdowns: Breakdowns) -> Said:

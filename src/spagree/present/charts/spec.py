@@ -75,7 +75,6 @@ def domain(values: Iterable[float | None], lowest: float = 0.0) -> list[float]:
 
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-RAMP = "viridis"  # also readable for colour-blind readers, and in grey
 
 # Okabe and Ito's blue and vermilion, dark enough on white; see style.css for the others.
 PAPER: Mapping[str, str] = {
@@ -105,10 +104,7 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": {**words, **sizes, **faint, "titlePadding": 8, "labelLimit": 150},
         "legend": {**words, **sizes, "orient": "top", "direction": "horizontal", "symbolOpacity": 1},
-        "range": {
-            "category": [colours["accent"], colours["quiet"], colours["warn"], colours["ink"]],
-            "heatmap": {"scheme": RAMP},
-        },
+        "range": {"category": [colours[name] for name in ("accent", "quiet", "warn", "ink")]},
         "rule": {"color": colours["quiet"]},
         **{mark: {"color": colours["accent"]} for mark in ("bar", "line", "area", "point", "circle")},
         "text": {"color": colours["ink"], "font": FONT},
@@ -116,7 +112,6 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
             "reference": {"stroke": colours["soft"]},
             "name": {"fill": colours["ink"]},
             "count": {"fill": colours["soft"]},
-            "same": {"color": colours["line"], "fillOpacity": 0.7},
             "confused": {"color": colours["warn"]},
             "met": {"color": colours["accent"]},
         },
