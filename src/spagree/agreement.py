@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.counts.engines import column_names, to_polars, write_table
-from spagree.errors import Figures, SpagreeError, UsageError, count, there
+from spagree.errors import Figures, SpagreeError, UsageError, count
 from spagree.estimate import (
     Corrected,
     Data,
@@ -23,10 +23,10 @@ from spagree.estimate.pairs import Overlap
 from spagree.estimate.watch import check_target
 from spagree.messages import Warning, opt
 from spagree.present.document import document, earlier_figures, groups_document, to_json
-from spagree.present.next_steps import NextStep, Source, next_steps
+from spagree.present.next_steps import NextStep, Source
 from spagree.present.sentences import what_changed
 from spagree.present.tables import write_tables
-from spagree.present.verdicts import Verdict, verdict
+from spagree.present.verdicts import Told, Verdict, tell
 from spagree.present.words import figure, interval
 from spagree.read.annotations import ANNOTATOR, TIME, Understood
 from spagree.write import refuse_existing
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from spagree.assignment.returned import Returned
     from spagree.estimate.comparison import Groups
     from spagree.present.charts.agreement import Charts
-    from spagree.present.report.sections import Told
 
 
 def _as_it_is(value: Any) -> Any:
@@ -308,7 +307,7 @@ class Agreement:
         >>> spagree.measure("example:sparse").verdict
         Verdict(state='fine', sentence='Fine to quote: two fifths of the way from guessing to full agreement.')
         """
-        return verdict(self.summed_up())
+        return tell(self.summed_up()).verdict
 
     @property
     def next_steps(self) -> tuple[NextStep, ...]:
@@ -318,7 +317,7 @@ class Agreement:
         >>> [(step.code, step.command) for step in spagree.measure("example:sparse").next_steps]
         [('items', 'spagree items example:sparse')]
         """
-        return next_steps(there(self.summed_up().steps) or (), self.source)
+        return tell(self.summed_up(), self.source).steps
 
     @property
     def charts(self) -> Charts:
@@ -350,17 +349,15 @@ class Agreement:
 
         refuse_existing(path, force=force)
         told, figures, changed = self._to_tell(target, None if since is None else earlier_figures(since))
-        html = page(told, figures, target=target, since=changed)
+        html = page(told, figures, changed)
         return write_report(html, Path(path), force=force)
 
     def _to_tell(self, target: float | None, earlier: Mapping[str, Any] | None) -> tuple[Told, dict[str, Any], str]:
         """What a page says, its figures as plain values, and what changed since earlier ones."""
-        from spagree.present.report.page import tell
-
         found, understood = self._towards(self.breakdowns(), check_target(target)), self.told(self.understood)
         figures = self._document(without_folders=True)
         changed = "" if earlier is None else what_changed(earlier, figures)
-        return tell(found, understood, self.source, target), figures, changed
+        return tell(found, self.source.without_folders(), understood, target), figures, changed
 
     def export(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
         """Write every table as CSV and all figures as JSON into a folder, for spreadsheets and programs.
@@ -382,12 +379,13 @@ class Agreement:
 
         found = self.summed_up()
         source = self.source.without_folders() if without_folders else self.source
-        whole: dict[str, Any] = self.told(document(found, source))  # also what is made only here
+        whole: dict[str, Any] = self.told(document(tell(found, source)))  # also what is made only here
         if self.groups is None:
             return whole
 
         parts, column = self.told(self.evidence.of_groups()), self.groups.column
-        made = groups_document(self.told(self.groups), lambda name: document(parts[name], source.within(column, name)))
+        told = {name: tell(part, source.within(column, name)) for name, part in parts.items()}
+        made = groups_document(self.told(self.groups), lambda name: document(told[name]))
         more: dict[str, Any] = self.told(made)
         return whole | more
 
@@ -410,7 +408,7 @@ class Agreement:
     def __str__(self) -> str:
         from spagree.present.terminal import groups_summary, rendered, summary
 
-        whole = rendered(summary(self.summed_up(), self.told(self.understood), self.source))
+        whole = rendered(summary(tell(self.summed_up(), self.source, self.told(self.understood))))
         if self.groups is None:
             return whole
         return f"{whole}\n\n{rendered(groups_summary(self.told(self.groups)))}"
@@ -418,7 +416,7 @@ class Agreement:
     def _repr_html_(self) -> str:
         from spagree.present.notebook import to_html
 
-        return to_html(self.summed_up(), self.source)
+        return to_html(tell(self.summed_up(), self.source))
 
 
 def report_questions(
@@ -430,19 +428,19 @@ def report_questions(
     force: bool = False,
 ) -> Path:
     """Write one page for several questions; one without figures says why and does not stop the others."""
-    from spagree.present.report.page import Chapter, Question, first_screen, questions_page, write_report
-    from spagree.present.report.sections import sections, source_name
+    from spagree.present.report.page import questions_page, write_report
+    from spagree.present.report.sections import source_name
 
     refuse_existing(path, force=force)
     before = {} if since is None else earlier_figures(since).get("questions", {})
-    questions, figures = [], {}
-    for place, (name, outcome) in enumerate(outcomes.items()):
+    questions: dict[str, tuple[Told, str] | str] = {}
+    figures = {}
+    for name, outcome in outcomes.items():
         if isinstance(outcome, SpagreeError):
-            continue
-        told, figures[name], changed = outcome._to_tell(target, before.get(name))
-        body = Chapter(first_screen(told, target, changed), sections(told), f"q{place + 1}-")
-        questions.append(Question(name, told, body))
-    failed = {name: outcome.message.typed() for name, outcome in outcomes.items() if isinstance(outcome, SpagreeError)}
+            questions[name] = outcome.message.typed()
+        else:
+            told, figures[name], changed = outcome._to_tell(target, before.get(name))
+            questions[name] = told, changed
     first = next((outcome.understood for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)), None)
-    html = questions_page(source_name(first), questions, failed, {"questions": figures})
+    html = questions_page(source_name(first), questions, {"questions": figures})
     return write_report(html, Path(path), force=force)

@@ -15,7 +15,7 @@ from examples import examples
 from oracle import exactly
 from spagree.counts.tally import Tally
 from spagree.estimate.pairs import Bridge, Overlap, Team, concentration
-from spagree.present.verdicts import checked
+from spagree.present.verdicts import tell
 
 Label = "x"
 
@@ -223,5 +223,5 @@ def test_who_made_much_is_said_beside_the_precision(made: list[int], says: str) 
     half = len(people) // 2
     rows = [(f"q{i}", who, "xyx"[i % 3]) for i in range(half) for who in (people[i], people[half + i])]
     agreement = spagree.measure(rows, duplicates="first")
-    found = checked(agreement.summed_up())
+    found = tell(agreement.summed_up()).checked
     assert next(each for each in found if each.title == "Precision").words.endswith(says)

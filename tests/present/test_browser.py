@@ -20,8 +20,9 @@ import pytest
 import spagree
 from browser import DRAWN, Browser, Visit, contrast, until
 from command import Run
-from spagree.present.report.page import page, section_html, specs, tell
+from spagree.present.report.page import page, section_html, specs
 from spagree.present.report.sections import sections
+from spagree.present.verdicts import tell
 
 CHARTS = ["confusion", "matrix", "annotators", "development"]
 HOSTILE = (
@@ -266,15 +267,7 @@ def test_hostile_names_stay_text(visit_hostile: Visit, hostile: Path) -> None:
             force=True
         )
     body = page.locator("body").inner_text()
-    for text in (
-        "</script><script>",
-        "<img src=x",
-        "{{7*7}}",
-        "javascript:alert(1)",
-        "&lt;b&gt;",
-        "${7*7}",
-        "<!--",
-    ):
+    for text in ("</script><script>", "<img src=x", "{{7*7}}", "javascript:alert(1)", "&lt;b&gt;", "${7*7}", "<!--"):
         assert text in body
     assert "\\x1b[31mred" in body and "left\\u202eright" in body and "bell\\x07\\x01" in body
     assert not {"\x1b", "\u202e", "\x07"} & set(body)
@@ -558,7 +551,7 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert isinstance(known, polars.DataFrame)
     address = polars.when(polars.col("item") == "odd0").then(polars.lit("javascript:alert(1)"))
     links = address.otherwise(polars.format("https://tool.example/task/{}", "item")).alias("link")
-    told = tell(replace(made, disputed=known.with_columns(links)), found.understood, found.source)
+    told = tell(replace(made, disputed=known.with_columns(links)), found.source, found.understood)
     html = page(told, found.to_dict())
     path = tmp_path_factory.mktemp("reviews") / "report.html"
     path.write_text(html, "utf-8")
@@ -658,7 +651,7 @@ def test_a_section_is_redrawn_where_it_is(browser: Browser, sparse: Path) -> Non
         page.evaluate("window.scrollTo(0, 3000)")
         top = page.evaluate("window.scrollY")
         found = spagree.measure("example:sparse")
-        made = sections(tell(found.breakdowns(), found.understood, found.source))
+        made = sections(tell(found.breakdowns(), found.source, found.understood))
         html = {each.id: section_html(each) for each in made if each.id in ("people", "items")}
         html["people"] = html["people"].replace("Nobody stands out", "Nobody stands out now")
         page.evaluate("found => spagree.redraw(found)", {"sections": html, "specs": specs(made)})

@@ -26,7 +26,8 @@ from command import Run
 from golden import Golden
 from spagree.counts.items import Held
 from spagree.errors import known
-from spagree.present.report.page import _environment, packed_library, page, tell
+from spagree.present.report.page import _environment, packed_library, page
+from spagree.present.verdicts import tell
 
 SECTIONS = ["top", "where", "items", "people", "method"]
 FULL = [
@@ -54,7 +55,7 @@ def section(html: str, name: str) -> str:
 
 def page_of(source: object, **options: object) -> str:
     agreement = spagree.measure(source, **options)
-    told = tell(agreement.breakdowns(), agreement.understood, agreement.source)
+    told = tell(agreement.breakdowns(), agreement.source.without_folders(), agreement.understood)
     return page(told, agreement.to_dict())
 
 
@@ -414,7 +415,7 @@ def test_cards_link_to_tasks_on_the_web_only() -> None:
     linked = frame.with_columns(link=polars.col("item").replace_strict(addresses, default=None))
     found = replace(measured, held=Held(narwhals.from_native(linked.lazy()))).breakdowns(agreement.findings)
     assert dict(known(found.disputed).select("item", "links").rows()) == {"q0": 1, "q1": 1, "q2": 1, "q3": 0}
-    html = page(tell(found, agreement.understood, agreement.source), agreement.to_dict())
+    html = page(tell(found, agreement.source, agreement.understood), agreement.to_dict())
     assert re.findall(r'<a href="(?!#)([^"]*)" rel="noopener noreferrer" target="_blank">', html) == [
         "https://tool.example/q0?a=1&amp;b=2"
     ]

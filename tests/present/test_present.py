@@ -21,19 +21,12 @@ from spagree.estimate.breakdowns import Breakdowns
 from spagree.present.document import document
 from spagree.present.next_steps import Source
 from spagree.present.notebook import to_html
-from spagree.present.report.parts import table as page_table
-from spagree.present.sentences import for_paper, headline, in_words
+from spagree.present.report.sections import table as page_table
+from spagree.present.sentences import for_paper, headline
 from spagree.present.tables import COLUMNS, cell
-from spagree.present.terminal import listed, rendered, summary
-from spagree.present.verdicts import checked
-from spagree.present.words import (
-    change,
-    escape_controls,
-    figure,
-    interval,
-    percent,
-    printable,
-)
+from spagree.present.terminal import Listed, rendered, summary
+from spagree.present.verdicts import tell
+from spagree.present.words import change, escape_controls, figure, interval, percent, printable
 from spagree.read.annotations import Understood
 
 NOWHERE = Source(None, {})
@@ -43,7 +36,7 @@ MIXED = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 3}, {"a": 2, "b": 2}
 
 
 def text(tally: Tally, **options: object) -> str:
-    return rendered(summary(Breakdowns(find(tally, **options)), None, NOWHERE))  # type: ignore[arg-type]
+    return rendered(summary(tell(Breakdowns(find(tally, **options)))))  # type: ignore[arg-type]
 
 
 @given(st.floats(0, 1), st.integers(1, 6))
@@ -134,7 +127,7 @@ def test_understood_columns_and_examples_are_harmless() -> None:
     understood = Understood(
         "a\x1b.csv", "long", {"item": "i\u202et", "label": "l"}, frozenset({"label"}), (("x\x07", "y"),)
     )
-    shown = " ".join(rendered(summary(Breakdowns(find(MIXED)), understood, NOWHERE)).split())
+    shown = " ".join(rendered(summary(tell(Breakdowns(find(MIXED)), NOWHERE, understood))).split())
     assert "a\\x1b.csv as a long table" in shown
     assert "a long table: item = i\\u202et, label = l (label guessed) first row: x\\x07 · y" in shown
 
@@ -233,21 +226,18 @@ def test_the_headline_says_why_there_is_no_interval_for_other_annotators(monkeyp
 
 def test_undefined_agreement_in_words_and_json() -> None:
     nothing = find(Tally.from_items([{"a": 1}]))
-    assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so agreement cannot be measured."
-    found = document(Breakdowns(nothing))
+    assert (
+        headline(nothing)[0] == "Agreement is undefined: no item has two annotations, so agreement cannot be measured."
+    )
+    found = document(tell(Breakdowns(nothing)))
     assert found["spa"]["value"] is None and "undefined" in found["spa"]
-    assert found["missingness"] == {
-        "z": None,
-        "p": None,
-        "undefined": "no pairable item",
-        "by_n": [],
-    }
-    assert document(Breakdowns(find(Tally())))["data"]["annotations_per_item"] == {
+    assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}
+    assert document(tell(Breakdowns(find(Tally()))))["data"]["annotations_per_item"] == {
         "min": None,
         "median": None,
         "max": None,
     }
-    assert "SPA undefined" in rendered(summary(Breakdowns(nothing), None, NOWHERE))
+    assert "SPA undefined" in rendered(summary(tell(Breakdowns(nothing), NOWHERE)))
 
 
 def test_json_is_full_precision_and_has_no_nan() -> None:
@@ -258,7 +248,7 @@ def test_json_is_full_precision_and_has_no_nan() -> None:
 
 def test_the_notebook_table_escapes_everything() -> None:
     hostile = Tally.from_items([{"<script>alert(1)</script>": 1, "&": 1}, {"a": 2}, {"a": 1}])
-    page = to_html(Breakdowns(find(hostile)), NOWHERE)
+    page = to_html(tell(Breakdowns(find(hostile)), NOWHERE))
     assert "<script" not in page and "SPA 0.5" in page and page.count("<tr>") == 1 + 6
     labels = [
         (n, who, each)
@@ -277,7 +267,7 @@ def test_json_spells_out_what_would_steer_a_terminal() -> None:
 
 def test_terminal_json_and_page_show_the_same_checks_in_the_same_words() -> None:
     agreement = spagree.measure("example:adaptive")
-    found = checked(agreement.summed_up())
+    found = tell(agreement.summed_up()).checked
     codes = {check["code"].replace("_", " ") for check in agreement.to_dict()["checks"]}
     assert {check.title.lower() for check in found} == codes
     terminal = " ".join(str(agreement).split())
@@ -298,8 +288,8 @@ def test_a_column_is_worded_alike_in_the_terminal_and_on_the_page() -> None:
     keys = ("agreement", "annotations", "change", "stands_out", "class", "interval", "item", "share")
     wanted = ["0.500*", "1,200", "−0.250", "yes", "''", "–", "7", "–"]
     assert [cell(row, COLUMNS[key]).shown for key in keys] == wanted
-    shown = rendered(listed([row], [COLUMNS[key] for key in keys]))
+    shown = rendered(Listed([row], [COLUMNS[key] for key in keys]))
     assert shown.splitlines()[1].split() == [each for each in wanted if each != "–"]  # no column is empty
     page = page_table("t", "Rows", [row], [COLUMNS[key] for key in keys])
-    assert [each.shown for each in page.rows[0]] == wanted
-    assert page.note == "* rests on fewer than 10 items."
+    assert [each.shown for each in page["rows"][0]] == wanted
+    assert page["note"] == "* rests on fewer than 10 items."

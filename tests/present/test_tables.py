@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from spagree.present.report.parts import table
-from spagree.present.report.sections import source_name
+from spagree.present.report.sections import source_name, table
 from spagree.present.tables import Column, Shown, cell
 from spagree.read.annotations import Understood
 
@@ -35,8 +34,8 @@ def test_a_value_in_words(column: Column, row: dict[str, Any], shown: str, value
 
 def test_a_star_is_explained_where_there_is_one() -> None:
     columns = [Column("agreement", "agreement")]
-    assert table("t", "T", [{"agreement": 0.5, "few": True}], columns).note == "* rests on fewer than 10 items."
-    assert table("t", "T", [{"agreement": 0.5, "few": False}], columns, note="Cut.").note == "Cut."
+    assert table("t", "T", [{"agreement": 0.5, "few": True}], columns)["note"] == "* rests on fewer than 10 items."
+    assert table("t", "T", [{"agreement": 0.5, "few": False}], columns, note="Cut.")["note"] == "Cut."
 
 
 def test_a_source_is_called_by_its_last_name() -> None:

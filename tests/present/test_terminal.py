@@ -10,7 +10,8 @@ from rich.cells import cell_len
 import planted
 import spagree
 from spagree.present.tables import COLUMNS, columns
-from spagree.present.terminal import Listed, listed, rendered, summary
+from spagree.present.terminal import Listed, rendered, summary
+from spagree.present.verdicts import tell
 from test_shared_data import FOLDER
 
 REAL = {"mbic_label": {}, "rte": {}, "convabuse": {}, "popquorn_offensiveness": {}, "hitspam_mturk": {}}
@@ -24,7 +25,7 @@ TITLES = ("agreement", "interval", "shared", "against others", "stands out", "SP
 
 @pytest.mark.parametrize("width", range(36, 140, 7))
 def test_every_column_is_whole_or_named_as_left_out(width: int) -> None:
-    lines = rendered(listed([ROW], [COLUMNS[key] for key in KEYS]), width).splitlines()
+    lines = rendered(Listed([ROW], [COLUMNS[key] for key in KEYS]), width).splitlines()
     assert all(cell_len(line) <= width for line in lines)
     cut = next((place for place, line in enumerate(lines) if line.startswith("Left out for lack of room")), len(lines))
     shown, named = " ".join(lines[:cut]), " ".join(lines[cut:])
@@ -35,26 +36,26 @@ def test_every_column_is_whole_or_named_as_left_out(width: int) -> None:
 
 
 def test_the_least_important_column_goes_first_and_what_stands_out_stays() -> None:
-    assert "its share" in rendered(listed([ROW], [COLUMNS[key] for key in KEYS]), 95).splitlines()[-1]
-    shown = rendered(listed([ROW], [COLUMNS[key] for key in KEYS]), 60)
+    assert "its share" in rendered(Listed([ROW], [COLUMNS[key] for key in KEYS]), 95).splitlines()[-1]
+    shown = rendered(Listed([ROW], [COLUMNS[key] for key in KEYS]), 60)
     assert "stands" in shown.splitlines()[0] and "change" in shown.split("Left out")[1]
 
 
 def test_a_table_without_spare_columns_is_stacked() -> None:
-    named = columns("name:name spa ends:text", {"name": "", "spa": "SPA", "ends": "interval"})
-    shown = Listed(named, [("a name", "0.500", "0.250 to 0.750")])
+    named = columns("name:name=; spa=SPA; ends:text=interval")
+    shown = Listed([{"name": "a name", "spa": 0.5, "ends": "0.250 to 0.750"}], named)
     assert len(rendered(shown, 40).splitlines()) == 2
     narrow = rendered(shown, 24).splitlines()
     assert [line[10:] for line in narrow] == ["a name", "0.500", "0.250 to 0.750"]
 
 
 def test_user_text_is_no_markup() -> None:
-    assert "[bold]x[/bold]" in rendered(Listed(columns("class:name"), [("[bold]x[/bold]",)]))
+    assert "[bold]x[/bold]" in rendered(Listed([{"class": "[bold]x[/bold]"}], columns("class:name")))
 
 
 def test_the_names_of_a_narrow_summary_are_whole() -> None:
     found = spagree.measure("example:sparse")
-    shown = rendered(summary(found.summed_up(), found.understood, found.source), 40).split()
+    shown = rendered(summary(tell(found.summed_up(), found.source, found.understood)), 40).split()
     assert {*found.schemes, *found.chance, "annotations", "agreement", "interval"} <= set(shown)
 
 
@@ -66,7 +67,7 @@ def test_a_summary_has_sixteen_lines_at_most_and_no_figure_twice(name: str, monk
         monkeypatch.chdir(FOLDER)  # a long path takes lines
     source = f"{name}.csv.gz" if name in REAL else planted.PLANTED[name](1)
     found = spagree.measure(source, **REAL.get(name, {}))
-    shown = rendered(summary(found.summed_up(), found.understood, found.source, verbose=False), 80)
+    shown = rendered(summary(tell(found.summed_up(), found.source, found.understood), verbose=False), 80)
     assert len(shown.splitlines()) <= 16
     figures = re.findall(r"\d\.\d{3}|±[\d.]+\d|\d+ annotators\b|\d,\d{3}", shown)
     assert len(figures) == len(set(figures))

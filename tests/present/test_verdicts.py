@@ -9,14 +9,14 @@ import pytest
 
 import planted
 import spagree
-from spagree.present.sentences import in_words
-from spagree.present.verdicts import Checked, checked, paper_sentence, verdict
+from spagree.present.sentences import headline
+from spagree.present.verdicts import Checked, tell
 
 Rows = list[tuple[Any, ...]]
 
 
 def judged(source: Any, **options: Any) -> dict[str, Checked]:
-    return {check.title: check for check in checked(spagree.measure(source, **options).breakdowns())}
+    return {check.title: check for check in tell(spagree.measure(source, **options).breakdowns()).checked}
 
 
 def pairs_of(items: int, agree: float = 0.8, people: str = "abc") -> Rows:
@@ -31,12 +31,9 @@ def pairs_of(items: int, agree: float = 0.8, people: str = "abc") -> Rows:
 
 def test_good_data_are_fine_throughout() -> None:
     found = judged("example:sparse")
-    assert set(found) == {"Precision", "Coverage", "Assumption", "Weights", "Beyond chance", "Overlap", "Left out"} | {
-        "Annotators",
-        "Labels",
-    }
-    assert {verdict.state for verdict in found.values()} == {"fine"}
-    assert {(verdict.icon, verdict.word) for verdict in found.values()} == {("✓", "fine")}
+    titles = {"Precision", "Coverage", "Assumption", "Weights", "Beyond chance", "Overlap", "Left out"}
+    assert set(found) == titles | {"Annotators", "Labels"}
+    assert {(verdict.state, verdict.icon, verdict.word) for verdict in found.values()} == {("fine", "✓", "fine")}
 
 
 def drawn(**options: Any) -> Any:
@@ -53,6 +50,14 @@ ALIKE = [(item, who, "x" if item % 2 else "y") for item in range(40) for who in 
 SWAPPED = [(item, who, "xy"[who]) for item in range(40) for who in range(2)]
 GUESSED = [(item, who, "xy"[item // (1 + who) % 2]) for item in range(200) for who in range(2)]
 ALONE_ON_ITEMS = [[*THREE, *SINGLES[:1]], [*THREE, *SINGLES[:2]]]
+ADAPTIVE = drawn(items=600, per_item=5, adaptive=True, seed=1)
+FEW_SCHEMES = drawn(items=12, annotators=4, classes=3, per_item=(2, 3), seed=3)
+LONE_ITEM = [("q1", "a", "x"), ("q1", "b", "x")]
+ONLY_X = [(item, who, "x") for item in range(6) for who in range(2 + item % 2)]
+BRIDGED = [*THREE, *APART, ("bridge", "a", "x"), ("bridge", "u", "x")]
+HARDLY_ALONE = [*pairs_of(300), ("own", "hermit", "x"), ("too", "nun", "x")]
+NAMELESS = [*THREE, *((None, "a", "x") for _ in range(30))]
+TWO_ALONE = ALONE.format("2 of 5 annotators", "0.3%").replace("shares", "share")
 FOUND: dict[str, tuple[str, Any, str, str]] = {
     "known well": ("Precision", pairs_of(2000), "fine", "about ±0.0"),
     "known roughly": (
@@ -62,12 +67,7 @@ FOUND: dict[str, tuple[str, Any, str, str]] = {
         "That is rough: more items would help. It rests on 100 items",
     ),
     "hardly known": ("Precision", pairs_of(20), "problem", "That is rough"),
-    "no interval": (
-        "Precision",
-        [("q1", "a", "x"), ("q1", "b", "x")],
-        "problem",
-        "There is no interval: only one item",
-    ),
+    "no interval": ("Precision", LONE_ITEM, "problem", "There is no interval: only one item"),
     "four items and weights": ("Weights", FEW, "look", "4 items cannot show whether the choice matters"),
     "four items and chance": (
         "Beyond chance",
@@ -85,25 +85,10 @@ FOUND: dict[str, tuple[str, Any, str, str]] = {
     "few items stand for themselves": ("Coverage", [*THREE, *SINGLES], "look", "describes only these"),
     "no item": ("Coverage", SINGLES, "problem", "nothing can be compared"),
     "cannot fail": ("Assumption", THREE, "fine", "Every item used has 2 annotations, so it cannot fail."),
-    "broken": (
-        "Assumption",
-        drawn(items=600, per_item=5, adaptive=True, seed=1),
-        "problem",
-        "people agree less on items with more annotations (p < 0.001)",
-    ),
-    "weights matter": (
-        "Weights",
-        drawn(items=600, per_item=5, adaptive=True, seed=1),
-        "problem",
-        "depends on the choice",
-    ),
+    "broken": ("Assumption", ADAPTIVE, "problem", "people agree less on items with more annotations (p < 0.001)"),
+    "weights matter": ("Weights", ADAPTIVE, "problem", "depends on the choice"),
     "in doubt": ("Assumption", drawn(items=60, per_item=(2, 4), seed=17), "look", "Doubtful: people agree "),
-    "no test": (
-        "Assumption",
-        [(item, who, "x") for item in range(6) for who in range(2 + item % 2)],
-        "look",
-        "agreement does not vary enough",
-    ),
+    "no test": ("Assumption", ONLY_X, "look", "agreement does not vary enough"),
     "alike however often": ("Assumption", ALIKE, "fine", "however often"),
     "alike on few items": ("Assumption", ALIKE[:12], "look", "does not vary enough"),
     "guessed": ("Beyond chance", GUESSED, "problem", "do not clearly agree more often"),
@@ -114,26 +99,16 @@ FOUND: dict[str, tuple[str, Any, str, str]] = {
         "problem",
         "6 annotators form 2 teams that never annotated the same item",
     ),
-    "hardly met": (
-        "Overlap",
-        [*THREE, *APART, ("bridge", "a", "x"), ("bridge", "u", "x")],
-        "look",
-        "A team of 3 shares only 1 item with everybody else",
-    ),
+    "hardly met": ("Overlap", BRIDGED, "look", "A team of 3 shares only 1 item with everybody else"),
     "alone": ("Overlap", [*THREE, ("own", "hermit", "x")], "look", ALONE.format("1 of 4 annotators", "2%")),
-    "alone with next to nothing": (
-        "Overlap",
-        [*pairs_of(300), ("own", "hermit", "x"), ("too", "nun", "x")],
-        "fine",
-        ALONE.format("2 of 5 annotators", "0.3%").replace("shares", "share"),
-    ),
+    "alone with next to nothing": ("Overlap", HARDLY_ALONE, "fine", TWO_ALONE),
     "connected": ("Overlap", THREE, "fine", "All 3 annotators are connected by items they share."),
     "one person": ("Overlap", [(1, "ann", "x")], "look", "There is only one annotator."),
     "strangers": ("Overlap", [(1, "ann", "x"), (2, "bob", "x")], "look", "No two annotators share an item."),
     "two": ("Overlap", pairs_of(30, people="ab"), "fine", "The two annotators share items."),
     "unknown": ("Overlap", UNKNOWN, "look", "The annotator of 1 annotation is unknown"),
     "repeated": ("Left out", [*THREE, THREE[0]], "fine", "1 annotation (2%) was not used."),
-    "many left out": ("Left out", [*THREE, *((None, "a", "x") for _ in range(30))], "look", "30 annotations (33%)"),
+    "many left out": ("Left out", NAMELESS, "look", "30 annotations (33%)"),
     "nothing left out": ("Left out", THREE, "fine", "No annotation was dropped as missing or repeated."),
     "one alone on its item": (
         "Left out",
@@ -142,12 +117,7 @@ FOUND: dict[str, tuple[str, Any, str, str]] = {
         "; 1 annotation is alone on its item and says nothing",
     ),
     "two alone": ("Left out", ALONE_ON_ITEMS[1], "fine", "; 2 annotations are alone on their items and say nothing"),
-    "schemes apart by chance": (
-        "Weights",
-        drawn(items=12, annotators=4, classes=3, per_item=(2, 3), seed=3),
-        "fine",
-        "0.65 to 0.75. The differences could be chance.",
-    ),
+    "schemes apart by chance": ("Weights", FEW_SCHEMES, "fine", "0.65 to 0.75. The differences could be chance."),
 }
 
 
@@ -197,7 +167,7 @@ def test_other_warnings_are_passed_on_once() -> None:
 def test_a_metric_says_that_labels_may_agree_in_part(labels: Any, metric: Any, words: str) -> None:
     rows = [(item, who, labels[(item + (who == item % 3)) % 3]) for item in range(30) for who in range(3)]
     found = spagree.measure(rows, metric=metric)
-    said = {in_words(found.findings), " ".join(str(found).split()), found._repr_html_()}
+    said = {headline(found.findings)[0], " ".join(str(found).split()), found._repr_html_()}
     assert all(words in each for each in said)
 
 
@@ -220,7 +190,7 @@ def test_the_verdict_names_its_reasons_and_the_worst_state_decides() -> None:
      (0.9, "Agreement is below the target of 0.9."), (0.2, "Blind guessing would reach the target of 0.2.")],
 )  # fmt: skip
 def test_a_target_is_answered_with_the_verdict(target: float, says: str) -> None:
-    found = verdict(spagree.measure("example:sparse").breakdowns(), target)
+    found = tell(spagree.measure("example:sparse").breakdowns(), target=target).verdict
     assert found.state == "fine" and found.sentence.endswith(says)
 
 
@@ -233,7 +203,5 @@ def test_the_same_verdict_stands_everywhere() -> None:
 
 def test_what_should_not_be_quoted_says_so_in_its_sentence_for_the_paper() -> None:
     teams = pairs_of(400, people="abc") + [(f"t{item}", who, label) for item, who, label in pairs_of(400, people="uvw")]
-    breakdowns = spagree.measure(teams).breakdowns()
-    assert paper_sentence(breakdowns, verdict(breakdowns)).endswith(" Do not quote yet: 2 teams share no items.")
-    fine = spagree.measure("example:sparse").breakdowns()
-    assert paper_sentence(fine, verdict(fine)).endswith("by 25 annotators).")
+    assert tell(spagree.measure(teams).breakdowns()).for_paper.endswith(" Do not quote yet: 2 teams share no items.")
+    assert tell(spagree.measure("example:sparse").breakdowns()).for_paper.endswith("by 25 annotators).")

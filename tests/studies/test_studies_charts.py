@@ -104,12 +104,6 @@ def test_a_grid_titles_and_a_caption(tmp_path: Path) -> None:
     assert {"left", "right", "Both", "first line", "second line"} <= set(texts(drawn(grid, tmp_path)))
 
 
-@pytest.mark.parametrize("axis", ["x", "y"])
-def test_a_reference_level(axis: str, tmp_path: Path) -> None:
-    svg = drawn(charts.layered(charts.points(ROWS, X, Y, KIND), charts.level(1, axis)), tmp_path)
-    assert 'stroke-dasharray="3,3"' in svg
-
-
 def test_a_cloud_of_points_is_not_read_out(tmp_path: Path) -> None:
     few = [{"x": x, "y": 1.0, "kind": "a"} for x in range(charts.MOST_SPOKEN)]
     many = [*few, {"x": 0, "y": 2.0, "kind": "a"}]

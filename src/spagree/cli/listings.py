@@ -25,7 +25,7 @@ from spagree.options import Estimating, is_of_spans
 from spagree.present.next_steps import people_named, shown_by
 from spagree.present.sentences import found_annotators, found_classes, found_items, found_pairs
 from spagree.present.tables import COLUMNS, MARKED, TEAMS, plain_rows, team_rows
-from spagree.present.terminal import listed
+from spagree.present.terminal import Listed
 from spagree.write import refuse_existing, save_frame
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,7 +34,7 @@ WIDE = 160
 SPANS = {
     "items": ("agreement", "marks", "annotations", "item", "text"),
     "classes": ("agreement", "interval", "missed", "marks", "class"),
-    "annotators": ("confirmed", "confirmed interval", "found", "found interval", "marks", "items", "annotator"),
+    "annotators": ("confirmed", "confirmed_interval", "found", "found_interval", "marks", "items", "annotator"),
     "pairs": ("agreement", "interval", "shared", "marks", "annotator", "other"),
 }
 FOOTNOTE = "* rests on fewer than 10 items"
@@ -62,7 +62,7 @@ def _draw(rows: list[dict[str, Any]], columns: Sequence[str], finding: str = "")
         if (COLUMNS[key].is_number or COLUMNS[key].kind == "truth") and key in rows[0] and len(rows) > 1
     ]
     same = {key for key in figures if len({row[key] for row in rows}) == 1}
-    draw(listed(rows, [COLUMNS[key] for key in columns if key not in same]), least=WIDE)
+    draw(Listed(rows, [COLUMNS[key] for key in columns if key not in same]), least=WIDE)
     if any(row.get("few") and row.get(name) is not None for row in rows for name in MARKED):
         say(FOOTNOTE)
 
@@ -211,4 +211,7 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     if len(overlap.teams) > 1:
         _draw(team_rows(overlap)[:worst], TEAMS)
         say("")
-    _draw(rows, ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other"))
+    _draw(
+        rows,
+        ("agreement", "interval", "cohen_kappa", "cohen_kappa_interval", "scott_pi", "shared", "annotator", "other"),
+    )

@@ -196,12 +196,13 @@ def _print_all(
         print_json(documents.get("", {"questions": documents}))
         return
     from spagree.present.terminal import groups_summary, questions_summary, summary
+    from spagree.present.verdicts import tell
 
     for place, (question, agreement) in enumerate(agreements.items()):
         if question:
             say(("\n" if place else "") + f"══ {printable(question, 80)} ══")
-        told = agreement.summed_up(target), for_command_line(agreement.understood), agreement.source
-        draw(summary(*told, target=target, verbose=verbose))
+        understood = for_command_line(agreement.understood)
+        draw(summary(tell(agreement.summed_up(target), agreement.source, understood, target), verbose=verbose))
         if agreement.groups is not None:
             say("")
             draw(groups_summary(for_command_line(agreement.groups)))

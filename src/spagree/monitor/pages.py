@@ -16,8 +16,9 @@ from spagree.monitor.hub import Hub, Question
 from spagree.present.charts.agreement import trend
 from spagree.present.charts.spec import PAGE, theme
 from spagree.present.report import page as report_page
-from spagree.present.report.page import drawing_library, in_script, no_end_of_script, own_file, policy, tell, template
+from spagree.present.report.page import drawing_library, in_script, no_end_of_script, own_file, policy, template
 from spagree.present.spans import spans_sentences
+from spagree.present.verdicts import tell
 from spagree.present.words import figure, limits, moment, number, printable
 from spagree.spans import SpanAgreement
 
@@ -173,8 +174,9 @@ def report(live: Live) -> tuple[str, str]:
     own_policy = f"{policy(scripts, own_file('style.css'))}; frame-ancestors 'none'"
     if isinstance(agreement, SpanAgreement):
         return agreement.page(), own_policy
-    told = tell(agreement.breakdowns(), agreement.understood, agreement.source, live.settings.target)
-    html = report_page.page(told, agreement.to_dict(), target=live.settings.target)
+    source = agreement.source.without_folders()
+    told = tell(agreement.breakdowns(), source, agreement.understood, live.settings.target)
+    html = report_page.page(told, agreement.to_dict())
     return html, own_policy
 
 

@@ -1,9 +1,10 @@
-"""Steps → what to do next in words: a sentence, the evidence from these data, and a command that goes on from there."""
+"""Steps → what to do next in words: a sentence, the evidence, and a command that goes on from there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePath
 from shlex import quote
 from typing import Any
@@ -13,7 +14,7 @@ from spagree.estimate import actions
 from spagree.estimate.actions import Step
 from spagree.messages import Option
 from spagree.options import Estimating, Kind, Reading, Spans, declared
-from spagree.present.words import figure, moment, p_value, percent, plus_minus, printable, quoted
+from spagree.present.words import figure, moment, p_value, percent, plus_minus, printable, quoted, with_and
 
 MOST = 3
 NAME, NAMED = 16, 2  # characters of a name, and names of many
@@ -32,7 +33,7 @@ NEEDED = ("weights", "metric", "order", "level")  # of all other commands
 class NextStep:
     """Something to do, why, and how; ``names`` is whom it concerns.
 
-    ``command`` goes on from there, and ``shown_by`` is its name; ``link`` is the place on the page that shows it.
+    ``command`` goes on from there, and ``shown_by`` is its name; ``link`` is the place on the page.
     """
 
     code: str
@@ -113,6 +114,72 @@ def _typed(name: str, value: Any) -> list[str]:
     return [Option(name, tuple(values)).typed()]
 
 
+# Each step as its sentence | what was found | the details; names and figures are filled in as words
+
+IN_TIME = "by_number_in_time"  # how it is told if times are known
+TOLD = {
+    actions.SECOND_ANNOTATION: "Have some items labelled by a second annotator. | "
+    "Of {items}, none has two annotations, so there is no number.",
+    actions.ITEM_COLUMN: "Check the item column. | Each of {annotations} has an item of its own.",
+    actions.SHARED_ITEMS: "Give the teams some shared items. | Nothing shows whether they agree. | "
+    "{annotators} form {teams} that never labelled the same item.",
+    actions.SCALE: "Score the labels as a scale. | {share} of disagreements are one step apart. | "
+    "{one} against {third} now counts like {one} against {other}.",
+    actions.ONE_LABEL: "Check the work of {names}. | In {share} of disagreements. | "
+    "{people} (almost) one label to everything and made {made} of the annotations.{without}",
+    actions.COPIES: "Ask whether {names} worked together. | The same label on {agreement} of {items}. | "
+    "On these, any two annotators agree {around} of the time.",
+    IN_TIME: "Score the first {first} annotations of each item. | "
+    "Agreement is {few} with {fewer}, {many} with {more}. | No single number fits ({p}).",
+    actions.BY_NUMBER: "Report it by number of annotations. | "
+    "{few} with {fewer}, {many} with {more}. | No single number fits ({p}).",
+    actions.PEOPLE: "See annotator{s} {names}. | {share} of disagreements, {of_pairs} of pairs. | "
+    "{without} They may be right: leaving out dissenters always raises the number.",
+    actions.CLASSES: "Explain {one} against {other}. | {share} of disagreements, on {items}.",
+    actions.GROUP: "Look at {column} {group}. | {share} of disagreements on {of_items} of the items. | "
+    "Agreement is {spa} there.",
+    actions.PERIOD: "Read the items finished {days}. | {share} of disagreements on {of_items} of the items.",
+    actions.THESE_ITEMS: "Read the {disputed}. | {share} of disagreements, {of_items} of items. | "
+    "They show what the guideline leaves open.",
+    actions.MORE_PEOPLE: "Ask more annotators. | More items would hardly narrow the interval. | "
+    "{half_width} for others like them, {half_width_items} for these {annotators}.",
+    actions.MORE_ITEMS: "Annotate more items. | About four times as many halve the interval. | "
+    "It is {half_width} from {items}.",
+}
+# The command that shows it, the place on the page, and the same in Python unless it has the same name.
+SHOWN_BY: Mapping[str, tuple[str, ...]] = {
+    actions.SECOND_ANNOTATION: ("items", ""),
+    actions.ITEM_COLUMN: ("items", ""),
+    actions.SHARED_ITEMS: ("pairs", "people"),
+    actions.SCALE: ("score", "method", 'spagree.measure(source, metric="ordinal")'),
+    actions.ONE_LABEL: ("annotators", "people"),
+    actions.COPIES: ("pairs", "people"),
+    IN_TIME: ("score", "method", "spagree.measure(source, first={first})"),
+    actions.BY_NUMBER: ("score", "method", "print(agreement)"),
+    actions.PEOPLE: ("annotators", "people"),
+    actions.CLASSES: ("classes", "items", "agreement.confusion()"),
+    actions.GROUP: ("score", "people", "agreement.groups"),
+    actions.PERIOD: ("development", "people"),
+    actions.THESE_ITEMS: ("items", "items", "agreement.disputed()"),
+    actions.MORE_PEOPLE: ("annotators", "method"),
+    actions.MORE_ITEMS: ("plan", "method"),
+}
+OPTIONS: Mapping[str, Mapping[str, object]] = {
+    actions.SCALE: {"metric": "ordinal"},
+    actions.BY_NUMBER: {"verbose": True},
+}
+KINDS: Mapping[str, Callable[[float], str]] = {
+    **dict.fromkeys(("share", "of_pairs", "of_items", "made", "agreement", "around"), percent),
+    **dict.fromkeys(("few", "many"), partial(figure, digits=2)),
+    **dict.fromkeys(("half_width", "half_width_items"), plus_minus),
+    "spa": figure,
+    "p": p_value,
+}
+COUNTED = ("items", "annotations", "annotators", "teams")
+# by whose names a page filters items
+NAMING = (actions.ONE_LABEL, actions.COPIES, actions.PEOPLE, actions.CLASSES)
+
+
 def next_steps(steps: Sequence[Step], source: Source, most: int = MOST) -> tuple[NextStep, ...]:
     """The first steps in words, the same everywhere.
 
@@ -120,7 +187,57 @@ def next_steps(steps: Sequence[Step], source: Source, most: int = MOST) -> tuple
     >>> next_steps([step], Source("a.csv", {}))[0].evidence
     '50% of disagreements, on 12 items.'
     """
-    return tuple(WORDS[step.code](step, source) for step in steps[:most])
+    told = []
+    for step in steps[:most]:
+        words, names = _words(step), step.names if step.code in NAMING else ()
+        is_in_time = step.code == actions.BY_NUMBER and source.is_timed and "first" not in source.options
+        code = IN_TIME if is_in_time else step.code
+        by, link, *call = SHOWN_BY[code]
+        options: Mapping[str, object] = OPTIONS.get(code, {})
+        if code == IN_TIME:
+            options = {"first": words["first"]}
+        elif code == actions.PERIOD:
+            ends = words["days"].split(" to ")
+            names = ends[0], ends[-1]
+        elif code == actions.MORE_ITEMS and not step.figures["stderr"]:
+            by = "items"
+        sentence, finding, *details = (each.format(**words) for each in TOLD[code].split(" | "))
+        command = source.command(by, call[0].format(**words) if call else f"agreement.{by}()", **options)
+        told.append(NextStep(step.code, sentence, finding, "".join(details).strip(), by, command, link, names))
+    return tuple(told)
+
+
+def _words(step: Step) -> dict[str, str]:
+    """The names and figures of a step in words, as its templates need them."""
+    names, figures, code = step.names, step.figures, step.code
+    words = {name: say(figures[name]) for name, say in KINDS.items() if name in figures}
+    words |= {name: count(int(figures[name]), name[:-1]) for name in COUNTED if name in figures}
+    words |= dict(zip(("one", "other", "third"), map(quoted, names), strict=False))
+    is_short = len(names) <= FEW_NAMES and sum(map(len, names)) <= SHORT_NAMES
+    short = [printable(name, NAME) or "''" for name in names]
+    named = short[: FEW_NAMES if is_short else NAMED]
+    rest = len(names) - len(named)
+    words["names"] = f"{', '.join(named)} and {rest:,} more" if rest else with_and(named)
+    words["s"] = "s" if len(names) > 1 else ""
+    without = figures.get("spa_without")
+    who = "them" if len(names) > 1 else "".join(short)
+    words["without"] = "" if without is None else f" Without {who}: {figure(without)}."
+    words["people"] = f"{len(names):,} {'people give' if len(names) > 1 else 'person gives'}"
+    if code == actions.GROUP:
+        words["group"], words["column"] = short
+    elif code == actions.PERIOD:
+        words["days"] = days(step)
+    elif code == actions.THESE_ITEMS:
+        size = int(figures["items"])
+        words["disputed"] = f"{size} most disputed items" if size > 1 else "disputed item"
+    elif code == actions.BY_NUMBER:
+        words["first"] = str(max(2, round(figures["fewest"])))
+        for name, low, high in (
+            ("fewer", figures["fewest"], figures["until"]),
+            ("more", figures["from"], figures["most"]),
+        ):
+            words[name] = f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
+    return words
 
 
 def shown_by(name: str, steps: Sequence[Step], source: Source) -> str:
@@ -138,155 +255,3 @@ def people_named(steps: Sequence[Step]) -> tuple[str, ...]:
 def days(step: Step) -> str:
     """The first and the last day of a period."""
     return " to ".join(dict.fromkeys(moment(step.figures[end])[:DAY] for end in ("since", "until")))
-
-
-def _names(step: Step) -> str:
-    is_short = len(step.names) <= FEW_NAMES and sum(map(len, step.names)) <= SHORT_NAMES
-    most = FEW_NAMES if is_short else NAMED
-    named = [printable(name, NAME) or "''" for name in step.names[:most]]
-    rest = len(step.names) - len(named)
-    if rest:
-        return f"{', '.join(named)} and {rest:,} more"
-    return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-
-
-def _told(
-    step: Step, source: Source, sentence: str, finding: str, details: str = "", *, by: str, link: str = "",
-    names: tuple[str, ...] = (), call: str = "", **options: object,
-) -> NextStep:  # fmt: skip
-    """A step with the command that shows it; ``call`` is the same in Python."""
-    command = source.command(by, call or f"agreement.{by}()", **options)
-    return NextStep(step.code, sentence, finding, details, by, command, link, names)
-
-
-def _second(step: Step, source: Source) -> NextStep:
-    finding = f"Of {count(int(step.figures['items']), 'item')}, none has two annotations, so there is no number."
-    return _told(step, source, "Have some items labelled by a second annotator.", finding, by="items")
-
-
-def _column(step: Step, source: Source) -> NextStep:
-    finding = f"Each of {count(int(step.figures['annotations']), 'annotation')} has an item of its own."
-    return _told(step, source, "Check the item column.", finding, by="items")
-
-
-def _teams(step: Step, source: Source) -> NextStep:
-    people = count(int(step.figures["annotators"]), "annotator")
-    details = f"{people} form {int(step.figures['teams']):,} teams that never labelled the same item."
-    words, finding = "Give the teams some shared items.", "Nothing shows whether they agree."
-    return _told(step, source, words, finding, details, by="pairs", link="people")
-
-
-def _scale(step: Step, source: Source) -> NextStep:
-    low, near, far = map(quoted, step.names)
-    finding = f"{percent(step.figures['share'])} of disagreements are one step apart."
-    details = f"{low} against {far} now counts like {low} against {near}."
-    words, call = "Score the labels as a scale.", 'spagree.measure(source, metric="ordinal")'
-    return _told(step, source, words, finding, details, by="score", link="method", call=call, metric="ordinal")
-
-
-def _without(step: Step) -> str:
-    without, who = step.figures.get("spa_without"), "them" if len(step.names) > 1 else printable(step.names[0], NAME)
-    return "" if without is None else f" Without {who}: {figure(without)}."
-
-
-def _one_label(step: Step, source: Source) -> NextStep:
-    who = "people give" if len(step.names) > 1 else "person gives"
-    made = f"{len(step.names):,} {who} (almost) one label to everything and made {percent(step.figures['made'])}"
-    words, finding = f"Check the work of {_names(step)}.", f"In {percent(step.figures['share'])} of disagreements."
-    details = f"{made} of the annotations.{_without(step)}"
-    return _told(step, source, words, finding, details, by="annotators", link="people", names=step.names)
-
-
-def _copies(step: Step, source: Source) -> NextStep:
-    same, size, around = (step.figures[name] for name in ("agreement", "items", "around"))
-    words, finding = (
-        f"Ask whether {_names(step)} worked together.",
-        f"The same label on {percent(same)} of {int(size):,}",
-    )
-    details = f"On these, any two annotators agree {percent(around)} of the time."
-    return _told(step, source, words, f"{finding} items.", details, by="pairs", link="people", names=step.names)
-
-
-def _by_number(step: Step, source: Source) -> NextStep:
-    figures = step.figures
-    few, many = (
-        f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
-        for low, high in ((figures["fewest"], figures["until"]), (figures["from"], figures["most"]))
-    )
-    finding = f"{figure(figures['few'], 2)} with {few}, {figure(figures['many'], 2)} with {many}."
-    details = f"No single number fits ({p_value(figures['p'])})."
-    if source.is_timed and "first" not in source.options:
-        fewest = max(2, round(figures["fewest"]))
-        words, call = f"Score the first {fewest} annotations of each item.", f"spagree.measure(source, first={fewest})"
-        finding = f"Agreement is {finding}"
-        return _told(step, source, words, finding, details, by="score", link="method", call=call, first=fewest)
-    words, call = "Report it by number of annotations.", "print(agreement)"
-    return _told(step, source, words, finding, details, by="score", link="method", call=call, verbose=True)
-
-
-def _people(step: Step, source: Source) -> NextStep:
-    finding = f"{percent(step.figures['share'])} of disagreements, {percent(step.figures['of_pairs'])} of pairs."
-    details = f"{_without(step)} They may be right: leaving out dissenters always raises the number.".lstrip()
-    words = f"See annotator{'s' if len(step.names) > 1 else ''} {_names(step)}."
-    return _told(step, source, words, finding, details, by="annotators", link="people", names=step.names)
-
-
-def _classes(step: Step, source: Source) -> NextStep:
-    one, other = map(quoted, step.names)
-    share, items = percent(step.figures["share"]), count(int(step.figures["items"]), "item")
-    words, finding, call = f"Explain {one} against {other}.", f"{share} of disagreements, on {items}.", "confusion()"
-    return _told(step, source, words, finding, by="classes", link="items", names=step.names, call=f"agreement.{call}")
-
-
-def _group(step: Step, source: Source) -> NextStep:
-    name, column = (printable(each, NAME) or "''" for each in step.names)
-    finding = f"{percent(step.figures['share'])} of disagreements on {percent(step.figures['of_items'])} of the items."
-    words, details = f"Look at {column} {name}.", f"Agreement is {figure(step.figures['spa'])} there."
-    return _told(step, source, words, finding, details, by="score", link="people", call="agreement.groups")
-
-
-def _period(step: Step, source: Source) -> NextStep:
-    finding = f"{percent(step.figures['share'])} of disagreements on {percent(step.figures['of_items'])} of the items."
-    words, ends = f"Read the items finished {days(step)}.", days(step).split(" to ")
-    return _told(step, source, words, finding, by="development", link="people", names=(ends[0], ends[-1]))
-
-
-def _items(step: Step, source: Source) -> NextStep:
-    size = int(step.figures["items"])
-    words = f"Read the {size} most disputed items." if size > 1 else "Read the disputed item."
-    finding = f"{percent(step.figures['share'])} of disagreements, {percent(step.figures['of_items'])} of items."
-    details = "They show what the guideline leaves open."
-    return _told(step, source, words, finding, details, by="items", link="items", call="agreement.disputed()")
-
-
-def _more_people(step: Step, source: Source) -> NextStep:
-    wide, narrow = (plus_minus(step.figures[name]) for name in ("half_width", "half_width_items"))
-    people = count(int(step.figures["annotators"]), "annotator")
-    words, finding = "Ask more annotators.", "More items would hardly narrow the interval."
-    details = f"{wide} for others like them, {narrow} for these {people}."
-    return _told(step, source, words, finding, details, by="annotators", link="method")
-
-
-def _more_items(step: Step, source: Source) -> NextStep:
-    size, half = count(int(step.figures["items"]), "item"), plus_minus(step.figures["half_width"])
-    words, finding = "Annotate more items.", "About four times as many halve the interval."
-    by = "plan" if step.figures["stderr"] else "items"
-    return _told(step, source, words, finding, f"It is {half} from {size}.", by=by, link="method")
-
-
-WORDS: Mapping[str, Callable[[Step, Source], NextStep]] = {
-    actions.SECOND_ANNOTATION: _second,
-    actions.ITEM_COLUMN: _column,
-    actions.SHARED_ITEMS: _teams,
-    actions.SCALE: _scale,
-    actions.ONE_LABEL: _one_label,
-    actions.COPIES: _copies,
-    actions.BY_NUMBER: _by_number,
-    actions.PEOPLE: _people,
-    actions.CLASSES: _classes,
-    actions.GROUP: _group,
-    actions.PERIOD: _period,
-    actions.THESE_ITEMS: _items,
-    actions.MORE_PEOPLE: _more_people,
-    actions.MORE_ITEMS: _more_items,
-}

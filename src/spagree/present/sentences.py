@@ -31,7 +31,7 @@ from spagree.read.annotations import Understood
 if TYPE_CHECKING:
     from spagree.assignment.design import Assignment
     from spagree.assignment.returned import Returned
-    from spagree.estimate.comparison import Compared, Groups, Pair, Side
+    from spagree.estimate.comparison import Compared, Groups, Pair
     from spagree.estimate.models import ModelFindings
     from spagree.estimate.plan import Pace
 
@@ -47,94 +47,44 @@ UNEQUAL = "labels that differ may count as partly agreeing"
 REFERENCE = "Nørregaard, J. and Derczynski, L. (2022). Sparse Probability of Agreement. arXiv:2208.06161."
 
 
-def in_words(findings: Findings) -> str:
-    """The meaning of the number in one sentence for a manager."""
-    spa = findings.spa
+def headline(findings: Findings) -> list[str]:
+    """The sentences below the number: its meaning for a manager, and why it is not for other annotators."""
+    spa, expected = findings.spa, findings.chance["krippendorff_alpha"].expected
     if spa.value is None:
-        return f"Agreement is undefined: {spa.undefined}."
-    pair = findings.data.annotators == PAIR
-    who = "these two annotators" if pair else "two random annotators"
+        return [f"Agreement is undefined: {spa.undefined}."]
+    who = "these two annotators" if findings.data.annotators == PAIR else "two random annotators"
     if findings.teams > 1:  # nobody knows how people of different teams agree
         who = "two random annotators of one team"
-    if findings.metric == NOMINAL:
-        meaning = f"{who.capitalize()} agree on a random item {percent(spa.value)} of the time"
-    else:
+    meaning = f"{who.capitalize()} agree on a random item {percent(spa.value)} of the time"
+    if findings.metric != NOMINAL:
         partly = f"{PARTLY.get(findings.metric, UNEQUAL)} (metric: {findings.metric})"
         meaning = f"On average {who} agree {percent(spa.value)} on a random item; {partly}"
-    missing = f"; no interval, because {spa.undefined}" if spa.low is None else ""
-    return f"{meaning}{missing}.{by_chance(findings)}"
+    if spa.low is None:
+        meaning += f"; no interval, because {spa.undefined}"
+    words = [f"{meaning}.{'' if expected is None else f' Guessing: {percent(expected)}.'}"]
+    items, others = (spa.intervals.get(name) for name in POPULATIONS)
+    if items is not None and items.low is not None and others is not None and others.undefined is not None:
+        words.append(f"Other annotators: not known, because {others.undefined}.")
+    return words
 
 
 def whom(findings: Findings) -> dict[str, str]:
     """Whom the intervals are for, in words, the leading one first; only those that exist."""
-    spa = findings.spa
-    names = {ITEMS: "these two annotators" if findings.data.annotators == PAIR else "these annotators"}
-    names[ANNOTATORS] = "other annotators"
-    order = sorted(POPULATIONS, key=lambda name: name != spa.interval_for)
-    return {name: names[name] for name in order if name in spa.intervals and spa.intervals[name].low is not None}
+    spa, is_pair = findings.spa, findings.data.annotators == PAIR
+    names = {ITEMS: "these two annotators" if is_pair else "these annotators", ANNOTATORS: "other annotators"}
+    known = [name for name in POPULATIONS if name in spa.intervals and spa.intervals[name].low is not None]
+    return {name: names[name] for name in sorted(known, key=lambda name: name != spa.interval_for)}
 
 
 def both_intervals(findings: Findings) -> str:
     """Every interval with whom it is for, the leading one first; empty without any."""
-    return ", ".join(f"{interval(findings.spa.intervals[name])} for {words}" for name, words in whom(findings).items())
-
-
-def headline(findings: Findings) -> list[str]:
-    """The sentences below the number: its meaning, and why it is not for other annotators."""
-    items, others = (findings.spa.intervals.get(name) for name in POPULATIONS)
-    if items is None or items.low is None or others is None or others.undefined is None:
-        return [in_words(findings)]
-    return [in_words(findings), f"Other annotators: not known, because {others.undefined}."]
-
-
-def is_below_chance(kappa: Corrected) -> bool:
-    """Whether people agree less than blind guessing would, by more than the interval allows."""
-    return kappa.high is not None and kappa.high < 0
+    ends = findings.spa.intervals
+    return ", ".join(f"{interval(ends[name])} for {words}" for name, words in whom(findings).items())
 
 
 def interval_name(estimate: Estimate) -> str:
     """The kind of interval; only a bootstrap is named, Wilson's is the default."""
     return f"{estimate.level:.0%} {'' if estimate.method == WILSON else 'bootstrap '}interval"
-
-
-def on_the_scale(findings: Findings) -> str:
-    """A description of the number on its scale, for screen readers."""
-    chance = findings.chance["krippendorff_alpha"].expected
-    blindly = "" if chance is None else f", by chance {figure(chance)}"
-    return f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{blindly}"
-
-
-def by_chance(findings: Findings) -> str:
-    """Agreement expected from blind guessing, as a short sentence; empty if unknown."""
-    expected = findings.chance["krippendorff_alpha"].expected
-    return "" if expected is None else f" Guessing: {percent(expected)}."
-
-
-WAYS = {
-    0.05: "hardly any",
-    0.15: "a tenth",
-    0.225: "a fifth",
-    0.29: "a quarter",
-    0.365: "a third",
-    0.45: "two fifths",
-    0.55: "half",
-    0.635: "three fifths",
-    0.71: "two thirds",
-    0.775: "three quarters",
-    0.85: "four fifths",
-    0.95: "nine tenths",
-}
-
-
-def way_in_words(findings: Findings) -> str:
-    """How far agreement got from blind guessing to full agreement; no words that grade it."""
-    kappa = findings.chance["krippendorff_alpha"]
-    if findings.spa.value == 1:
-        return "everybody agrees"
-    if kappa.value is None:
-        return "no check found anything"
-    way = next((words for end, words in WAYS.items() if kappa.value < end), "nearly all")
-    return f"{way} of the way from guessing to full agreement"
 
 
 def chance_gap(findings: Findings) -> str:
@@ -150,66 +100,41 @@ def chance_gap(findings: Findings) -> str:
 
 
 def for_paper(breakdowns: Breakdowns, caution: str = "") -> str:
-    """The sentence for a paper: figure, intervals, method, data, software; ``caution`` says why not to quote it yet."""
-    findings = breakdowns.findings
-    spa = findings.spa
+    """The sentence for a paper: figure, intervals, method, data, software; and why not to quote it yet.
+
+    It is about the items that count, and only their annotations.
+    """
+    findings, data, overlap = breakdowns.findings, breakdowns.findings.data, breakdowns.overlap
+    spa, kappa, is_nominal = findings.spa, findings.chance["krippendorff_alpha"], findings.metric == NOMINAL
     if spa.value is None:
         return ""
-    metric = "" if findings.metric == NOMINAL else f" with the {findings.metric} metric"
-    both = both_intervals(findings)
-    figures = [
-        f"Sparse Probability of Agreement{metric}, {_weights(findings)}",
-        f"{interval_name(spa)} {both}" if both else "",
-        _chance_words(findings),
-        f"spagree {__version__}",
-    ]
-    return (
-        f"Inter-annotator agreement was {figure(spa.value)} ({'; '.join(filter(None, figures))}), "
-        f"{_basis(breakdowns)}.{f' {caution}' if caution else ''}"
-    )
-
-
-def _chance_words(findings: Findings) -> str:
-    """Chance agreement and kappa; empty if the metric is nominal and agreement is clearly above chance."""
-    kappa = findings.chance["krippendorff_alpha"]
-    if kappa.value is None or kappa.expected is None:
-        return ""
-    near = any(warning.code == "near_chance" for warning in findings.warnings)
-    if findings.metric == NOMINAL and not near:
-        return ""
-    return f"chance agreement {figure(kappa.expected)}, Krippendorff's alpha {figure(kappa.value)}"
-
-
-def _weights(findings: Findings) -> str:
-    scheme = findings.spa.weights
-    if scheme != CUSTOM:
-        return f"{scheme} weights"
-    by_n = findings.weights[CUSTOM].by_n
-    listed = ", ".join(f"{n}: {float(weight):g}" for n, weight in list(by_n.items())[:MOST_WEIGHTS])
-    return f"own weights by number of annotations {listed}" + (", …" if len(by_n) > MOST_WEIGHTS else "")
-
-
-def _basis(breakdowns: Breakdowns) -> str:
-    """The items that count, and only their annotations."""
-    data = breakdowns.findings.data
-    people = _people(breakdowns)
-    by_people = f" by {count(people, 'annotator')}" if people else ""
-    first = next((why.removeprefix(AFTER_FIRST) for why in data.left_out if why.startswith(AFTER_FIRST)), None)
-    only = f", only the first {first} of each item" if first else ""
-    size = "only item" if data.pairable_items == 1 else f"{data.pairable_items:,} items"
-    items = f"the {size} with at least two annotations"
-    groups = ""
-    if data.clusters is not None and data.cluster is not None:
-        groups = f", standard error over {count(data.clusters, 'cluster')} ({printable(data.cluster)})"
-    return f"computed on {items} ({count(data.pairable_annotations, 'annotation')}{by_people}{only}){groups}"
-
-
-def _people(breakdowns: Breakdowns) -> int | None:
-    """Annotators of items with two or more annotations; None if unknown."""
-    data, overlap = breakdowns.findings.data, breakdowns.overlap
+    weights = f"{spa.weights} weights"
+    if spa.weights == CUSTOM:
+        by_n = findings.weights[CUSTOM].by_n
+        several = [f"{n}: {float(weight):g}" for n, weight in list(by_n.items())[:MOST_WEIGHTS]]
+        several += ["…"] if len(by_n) > MOST_WEIGHTS else []
+        weights = f"own weights by number of annotations {', '.join(several)}"
+    measure = "Sparse Probability of Agreement" + ("" if is_nominal else f" with the {findings.metric} metric")
+    figures = [f"{measure}, {weights}"]
+    if both := both_intervals(findings):
+        figures.append(f"{interval_name(spa)} {both}")
+    is_near = any(warning.code == "near_chance" for warning in findings.warnings)
+    if kappa.value is not None and kappa.expected is not None and (is_near or not is_nominal):
+        chance = f"chance agreement {figure(kappa.expected)}"
+        figures.append(f"{chance}, Krippendorff's alpha {figure(kappa.value)}")
+    people = data.annotators if data.pairable_annotations == data.annotations else None
     if not isinstance(overlap, Absent):
-        return overlap.annotators - len(overlap.alone)
-    return data.annotators if data.pairable_annotations == data.annotations else None
+        people = overlap.annotators - len(overlap.alone)
+    used = count(data.pairable_annotations, "annotation") + (f" by {count(people, 'annotator')}" if people else "")
+    for why in data.left_out:
+        if why.startswith(AFTER_FIRST):
+            used += f", only the first {why.removeprefix(AFTER_FIRST)} of each item"
+    size = "only item" if data.pairable_items == 1 else f"{data.pairable_items:,} items"
+    basis = f"computed on the {size} with at least two annotations ({used})"
+    if data.clusters is not None and data.cluster is not None:
+        basis += f", standard error over {count(data.clusters, 'cluster')} ({printable(data.cluster)})"
+    number = f"{figure(spa.value)} ({'; '.join([*figures, f'spagree {__version__}'])})"
+    return f"Inter-annotator agreement was {number}, {basis}.{f' {caution}' if caution else ''}"
 
 
 def columns_in_words(understood: Understood) -> str:
@@ -220,11 +145,8 @@ def columns_in_words(understood: Understood) -> str:
     guessed = [role for role in understood.columns if role in understood.guessed]
     if not guessed:
         return columns
-    return (
-        f"{columns} ({', '.join(guessed)} guessed)"
-        if len(guessed) < len(understood.columns)
-        else f"{columns} (guessed)"
-    )
+    which = f"{', '.join(guessed)} " if len(guessed) < len(understood.columns) else ""
+    return f"{columns} ({which}guessed)"
 
 
 # What changed -------------------------------------------------------------------------------------
@@ -248,24 +170,18 @@ def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
     unlike += ["another metric"] if earlier.get("metric") != later.get("metric") else []
     if unlike:
         return f"The earlier number cannot be compared: it was measured with {' and '.join(unlike)}."
-    gap = change_of(earlier["spa"], later["spa"])
-    counts = _counts(earlier["data"], later["data"])
-    if gap is None:
-        return f"One of the two numbers has no interval, so they are not compared. {counts}"
-    clear = "more than chance would explain" if gap.is_clear else "no more than chance would explain"
-    ends = f"{change(gap.low)} to {change(gap.high)}"
-    words = f"{figure(gap.before)} → {figure(gap.after)} ({change(gap.value)}, interval {ends}): {clear}."
-    return f"{words} {counts}"
-
-
-def _counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
-    """How much was added or taken away."""
-    changes = []
+    changes = []  # how much was added or taken away
     for noun in ("annotation", "item", "annotator"):
-        before, after = earlier.get(f"{noun}s"), later.get(f"{noun}s")
+        before, after = (each["data"].get(f"{noun}s") for each in (earlier, later))
         if before is not None and after is not None and after != before:
             changes.append(count(abs(after - before), f"{'more' if after > before else 'fewer'} {noun}"))
-    return f"{', '.join(changes)}." if changes else "There are as many annotations, items and annotators as before."
+    counts = ", ".join(changes) or "There are as many annotations, items and annotators as before"
+    gap = change_of(earlier["spa"], later["spa"])
+    if gap is None:
+        return f"One of the two numbers has no interval, so they are not compared. {counts}."
+    clear = "more than chance would explain" if gap.is_clear else "no more than chance would explain"
+    ends = f"{change(gap.value)}, interval {change(gap.low)} to {change(gap.high)}"
+    return f"{figure(gap.before)} → {figure(gap.after)} ({ends}): {clear}. {counts}."
 
 
 # Comparisons --------------------------------------------------------------------------------------
@@ -279,43 +195,38 @@ UNKNOWN_ITEMS = (
 
 def pair_sentence(pair: Pair, shown: Callable[[str], str] = printable) -> str:
     """The result of a comparison in one sentence."""
-    a, b, gap = shown(pair.a.name), shown(pair.b.name), pair.difference
+    a, b, gap, verdict = shown(pair.a.name), shown(pair.b.name), pair.difference, pair.verdict
     if gap.value is None or gap.low is None:
         return f"{b} and {a} cannot be compared: {gap.undefined}."
-    whose = " for these annotators" if gap.interval_for == ITEMS else ""
-    verdict, figures = pair.verdict, f"{change(gap.value)}, {span(gap)}{whose}, {p_value(pair.p_holm or 0.0)}"
     if verdict == "the_same":
         return f"{b} and {a} are the same: nothing differs between them."
+    whose = " for these annotators" if gap.interval_for == ITEMS else ""
+    figures = f"{change(gap.value)}, {span(gap)}{whose}, {p_value(pair.p_holm or 0.0)}"
     if verdict == "cannot_tell":
         return f"There is not enough data to tell whether {b} agrees more than {a}: {figures}."
-    if verdict == "label_mix":
-        more, alpha = ("more" if gap.value > 0 else "less"), pair.kappa_difference
-        beyond = "undefined" if alpha is None or alpha.value is None else f"{change(alpha.value)}, {span(alpha)}"
-        return (
-            f"{b} shows {more} agreement than {a} ({figures}), but its labels are used in other shares, and nothing "
-            f"shows that people agree {'better' if gap.value > 0 else 'worse'}: {_shifted(pair)}alpha {beyond}."
-        )
-    return f"{b} agrees {'more' if verdict == 'agrees_more' else 'less'} than {a}: {figures}."
-
-
-def _shifted(pair: Pair) -> str:
-    """The label whose share changed most, in words; empty if the labels are not known."""
-    shares = [_shares(side) for side in (pair.a, pair.b)]
-    labels = {label: shares[1].get(label, 0.0) - shares[0].get(label, 0.0) for label in (*shares[0], *shares[1])}
-    if not labels:
-        return ""
-    label = max(labels, key=lambda each: (abs(labels[each]), each))
-    before, after = (percent(each.get(label, 0.0)) for each in shares)
-    return f"{quoted(label)} went from {before} to {after} of the labels, "
-
-
-def _shares(side: Side) -> dict[str, float]:
-    labels = {} if side.tally is None else side.tally.pairable_labels
-    return {label: size / sum(labels.values()) for label, size in labels.items()}
+    if verdict != "label_mix":
+        return f"{b} agrees {'more' if verdict == 'agrees_more' else 'less'} than {a}: {figures}."
+    more, better = ("more", "better") if gap.value > 0 else ("less", "worse")
+    alpha = pair.kappa_difference
+    beyond = "undefined" if alpha is None or alpha.value is None else f"{change(alpha.value)}, {span(alpha)}"
+    shares = []  # of each label on either side; the one that changed most is named
+    for side in (pair.a, pair.b):
+        labels = {} if side.tally is None else side.tally.pairable_labels
+        shares.append({label: size / sum(labels.values()) for label, size in labels.items()})
+    shifts = {label: abs(shares[1].get(label, 0.0) - shares[0].get(label, 0.0)) for label in (*shares[0], *shares[1])}
+    shifted = ""
+    if shifts:
+        label = max(shifts, key=lambda each: (shifts[each], each))
+        before, after = (percent(each.get(label, 0.0)) for each in shares)
+        shifted = f"{quoted(label)} went from {before} to {after} of the labels, "
+    return (
+        f"{b} shows {more} agreement than {a} ({figures}), but its labels are used in other shares, and nothing shows "
+        f"that people agree {better}: {shifted}alpha {beyond}."
+    )
 
 
 def beside(pair: Pair) -> str:
-    """The interval that does not lead, or why there is none for other annotators; empty if there is nothing to say."""
+    """The interval that does not lead, or why there is none for other annotators; empty without anything to say."""
     items, others = (pair.difference.intervals.get(name) for name in POPULATIONS)
     if items is None or items.low is None or pair.verdict == "the_same":
         return ""
@@ -336,7 +247,8 @@ def comparison_notes(compared: Compared) -> Iterable[str]:
     if len(compared.pairs) > 1:
         yield f"p: adjusted for all {len(compared.pairs)} differences (Holm)."
     if compared.groups:
-        yield f"p within groups: adjusted for all {len(compared.groups) * len(compared.pairs)} differences (Holm)."
+        many = len(compared.groups) * len(compared.pairs)
+        yield f"p within groups: adjusted for all {many} differences (Holm)."
     if any(pair.shared_items is None for pair in compared.pairs):
         yield UNKNOWN_ITEMS
     for pair in compared.pairs:
@@ -405,7 +317,7 @@ MOST_DIFFERENCES = 10
 
 
 class GroupLine(NamedTuple):
-    """A group, or one group of annotators with another: agreement, the number of items behind it, and kappa."""
+    """A group, or one group of annotators with another: agreement, the items behind it, and kappa."""
 
     name: str
     spa: Estimate
@@ -439,21 +351,28 @@ def differences_in_words(
 
     ``rest`` says where to find those beyond ``most``.
     """
-    differ = [pair for pair in groups.differences if pair.verdict not in ("cannot_tell", "the_same")]
+    pairs = groups.differences
+    differ = [pair for pair in pairs if pair.verdict not in ("cannot_tell", "the_same")]
     for pair in differ[:most]:
         yield pair_sentence(pair, shown_name)
     if len(differ) > most:
         yield f"… and {len(differ) - most:,} more differences {rest}"
-    if len(groups.differences) == 1 and not differ and groups.differences[0].difference.low is not None:
-        yield pair_sentence(groups.differences[0], shown_name)
-        return
-    undecided = count(len(groups.differences) - len(differ), "pair")
-    if len(differ) < len(groups.differences):
+    undecided = count(len(pairs) - len(differ), "pair")
+    if len(pairs) == 1 and not differ and pairs[0].difference.low is not None:
+        yield pair_sentence(pairs[0], shown_name)
+    elif len(differ) < len(pairs):
         others = "other groups" if differ else "groups"
         yield f"There is not enough data to tell whether the {others} differ ({undecided}, Holm over all)."
 
 
+# What a list says ---------------------------------------------------------------------------------
+
+
 MOST_DOUBTFUL = 5  # names in a sentence
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
 
 
 def doubtful(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -463,13 +382,8 @@ def doubtful(rows: Iterable[Mapping[str, Any]]) -> str:
     'The others agree less with ann than with each other, perhaps only because two of them agree unusually often.'
     """
     names = [printable(row["annotator"]) for row in rows if row["stands_out_undefined"] == OTHERS_ALIKE]
-    listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
-    if not names:
-        return ""
-    return (
-        f"The others agree less with {listed} than with each other, perhaps only because two of them agree unusually "
-        "often."
-    )
+    why = "perhaps only because two of them agree unusually often"
+    return f"The others agree less with {_first(names)} than with each other, {why}." if names else ""
 
 
 def found_items(rows: Rows) -> str:
@@ -486,39 +400,38 @@ def found_classes(rows: Rows) -> str:
     """What a list of pairs of classes says: the largest share, and which pairs clearly exceed chance."""
     if not rows:
         return "Nobody disagrees about any class."
-    one, other, items = quoted(rows[0]["class"]), quoted(rows[0]["other"]), count(rows[0]["items"], "item")
-    more = [f"{quoted(row['class'])} against {quoted(row['other'])}" for row in rows if row["more"]]
-    listed = ", ".join(more[:MOST_DOUBTFUL]) + (", …" if len(more) > MOST_DOUBTFUL else "")
-    beyond = f" Clearly more often than by chance: {listed}." if more else ""
-    return f"{one} against {other}: {percent(rows[0]['share'])} of all disagreements, on {items}.{beyond}"
+    pairs = [f"{quoted(row['class'])} against {quoted(row['other'])}" for row in rows]
+    more = _first([pair for pair, row in zip(pairs, rows, strict=True) if row["more"]])
+    beyond = f" Clearly more often than by chance: {more}." if more else ""
+    items = count(rows[0]["items"], "item")
+    return f"{pairs[0]}: {percent(rows[0]['share'])} of all disagreements, on {items}.{beyond}"
 
 
 def found_annotators(rows: Rows, told: str = "") -> str:
     """Whom the steps name, as ``told`` says, or who stands out in a list of annotators at all."""
     names = [printable(row["annotator"], 24) for row in rows if row["stands_out"]]
-    listed = ", ".join(names[:MOST_DOUBTFUL]) + (", …" if len(names) > MOST_DOUBTFUL else "")
-    verb = "stands" if len(names) == 1 else "stand"
-    apart = f"{listed} {verb} out: the others agree less with them than with each other." if names else ""
-    return " ".join(filter(None, [told or apart, doubtful(rows)])) or "Nobody stands out."
+    if names and not told:
+        verb = "stands" if len(names) == 1 else "stand"
+        told = f"{_first(names)} {verb} out: the others agree less with them than with each other."
+    return " ".join(filter(None, [told, doubtful(rows)])) or "Nobody stands out."
 
 
 def found_pairs(rows: Rows, told: str = "") -> str:
     """What the steps say about pairs, as ``told`` says, and which pair agrees least."""
-    row = rows[0]
-    one, other = printable(row["annotator"], 24), printable(row["other"], 24)
-    least = f"{one} and {other} agree least: {figure(row['agreement'])} on {count(row['shared'], 'shared item')}."
-    return f"{told} {least}".strip()
+    one, other = (printable(rows[0][side], 24) for side in ("annotator", "other"))
+    shared = count(rows[0]["shared"], "shared item")
+    return f"{told} {one} and {other} agree least: {figure(rows[0]['agreement'])} on {shared}.".strip()
 
 
 def found_development(rows: Rows, told: str = "") -> str:
-    """Which part of the time the steps name, as ``told`` says, and how agreement changed from first to last."""
+    """Which period the steps name, as ``told`` says, and how agreement changed from first to last."""
     known = [row for row in rows if row["spa"] is not None]
     if not known:
         return "No item has two annotations yet."
-    first, last = known[0], known[-1]
-    now = "" if last["recent"] is None else f"; {figure(last['recent'])} on the items finished last"
-    ends = f"{figure(first['spa'])} after {first['annotations']:,} annotations"
-    return f"{told} Agreement was {ends} and is {figure(last['spa'])} after {last['annotations']:,}{now}.".strip()
+    first, last = (f"{figure(row['spa'])} after {row['annotations']:,}" for row in (known[0], known[-1]))
+    recent = known[-1]["recent"]
+    now = "" if recent is None else f"; {figure(recent)} on the items finished last"
+    return f"{told} Agreement was {first} annotations and is {last}{now}.".strip()
 
 
 # Plans --------------------------------------------------------------------------------------------
@@ -534,14 +447,21 @@ NOTHING_KNOWN = "Without a pilot, how much items differ is assumed from real dat
 
 
 def plan_lines(rows: Rows, pace: Pace | None) -> str:
-    """The best plan in words, a line for each half-width, budget or requirement; the first if a table has them."""
+    """The best plan in words, a line for each goal; only the first if a table has them."""
     said = best = [row for row in rows if row.get("best")]
-    if is_best_only(rows):
-        first = [row for row in listed_plans(rows) if half_width(row) == half_width(listed_plans(rows)[0])]
+    listed, is_best_only = listed_plans(rows)
+    if is_best_only:
+        first = [row for row in listed if half_width(row) == half_width(listed[0])]
         cheapest = min(first, key=lambda row: row["more_annotations"])
         said = [cheapest, *(row for row in best if not row["more_annotations"])]
     lines = [*dict.fromkeys(map(_plan_sentence, said))]
-    lines += _impossible(rows)
+    widths: dict[str, dict[str, None]] = {}  # of each route that does not lead to the goal, with the reason
+    for row in rows:
+        if row.get("undefined") and row.get("route"):
+            widths.setdefault(f"{ROUTES[row['route']]}: {row['undefined']}.", {})[half_width(row)] = None
+    for why, concerned in widths.items():
+        wide = ", ".join(filter(None, concerned))
+        lines.append(f"{wide} with {why}" if wide else why)
     if pace is not None:
         lines.append(f"Present pace: {count(round(pace.per_day), 'annotation')} a day.")
     if any(row.get("assumed") for row in best):
@@ -564,49 +484,28 @@ def people_line(spa: Estimate) -> str:
     )
 
 
-def _impossible(rows: Rows) -> list[str]:
-    """Each route that does not lead to the goal, with the reason and the half-widths that it concerns."""
-    widths: dict[tuple[str, str], dict[str, None]] = {}
-    for row in rows:
-        if row.get("undefined") and row.get("route"):
-            widths.setdefault((ROUTES[row["route"]], row["undefined"]), {})[half_width(row)] = None
-    named = {key: ", ".join(filter(None, concerned)) for key, concerned in widths.items()}
-    return [f"{wide} with {key[0]}: {key[1]}." if wide else f"{key[0]}: {key[1]}." for key, wide in named.items()]
-
-
 def _plan_sentence(row: Mapping[str, Any]) -> str:
-    route, more = ROUTES[row["route"]], count(row["more_annotations"], "annotation")
+    route, more, needed = ROUTES[row["route"]], count(row["more_annotations"], "annotation"), row.get("require")
     done = f", done about {row['done']}" if row.get("done") else ""
-    if not row["more_annotations"] and "require" in row:
+    per_item = row["annotations_per_item"]
+    if needed is not None and not row["more_annotations"]:
         sides = {True: "that agreement reaches", False: "that agreement is below", None: "whether agreement reaches"}
-        return f"The data already show {sides[row.get('will_pass')]} {row['require']}."
+        return f"The data already show {sides[row.get('will_pass')]} {needed}."
+    if needed is not None:
+        goal = f"that agreement is {'above' if row['will_pass'] else 'below'} {needed}, if it stays as it is"
+        return f"{more} of {route} ({per_item} per item) would show {goal}{done}."
     if not row["more_annotations"]:
         return f"{half_width(row)}: reached already."
-    if "require" in row:
-        side = "above" if row["will_pass"] else "below"
-        return (
-            f"{more} of {route} ({row['annotations_per_item']} per item) would show that agreement is {side} "
-            f"{row['require']}, if it stays as it is{done}."
-        )
-    per_item = "" if row["annotations_per_item"] is None else f", {row['annotations_per_item']} per item"
-    return f"{_wide(row)}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
+    between, each = half_width_range(row), "" if per_item is None else f", {per_item} per item"
+    wide = f"{half_width(row)} ({between})" if between else half_width(row)
+    return f"{wide}: {more} of {route}, {count(row['items'], 'item')}{each}{done}."
 
 
-def _wide(row: Mapping[str, Any]) -> str:
-    between = half_width_range(row)
-    return f"{half_width(row)} ({between})" if between else half_width(row)
-
-
-def listed_plans(rows: Rows) -> Rows:
-    """The plans a table lists: all, or only the best if there are many."""
+def listed_plans(rows: Rows) -> tuple[Rows, bool]:
+    """The plans a table lists, only the best of many, and whether they are several and all best: without marks."""
     planned = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
-    return planned if len(planned) <= MOST_PLANS else [row for row in planned if row["best"]]
-
-
-def is_best_only(rows: Rows) -> bool:
-    """Whether the table lists nothing but the best plans, and several of them."""
-    listed = listed_plans(rows)
-    return len(listed) > 1 and all(row["best"] for row in listed)
+    listed = planned if len(planned) <= MOST_PLANS else [row for row in planned if row["best"]]
+    return listed, len(listed) > 1 and all(row["best"] for row in listed)
 
 
 def half_width_range(row: Mapping[str, Any]) -> str:
@@ -638,24 +537,21 @@ def explain(design: Assignment) -> str:
     Connected  all annotators can be compared, directly or through others
     """
     even = design.balance
-    people = count(even.annotators, "annotator")
-    lines = [
-        f"Assigned   {count(even.items, 'item')} to {people}, {design.per_item} per item: "
-        f"{count(even.annotations, 'annotation')} (seed {design.seed})",
-        f"Work       {_span(even.least_work, even.most_work, 'item')} each",
-    ]
+
+    def each_has(low: int, high: int) -> str:
+        return count(low, "item") if low == high else f"{low:,} to {count(high, 'item')}"
+
+    people, made = count(even.annotators, "annotator"), count(even.annotations, "annotation")
+    assigned = f"{count(even.items, 'item')} to {people}, {design.per_item} per item: {made} (seed {design.seed})"
+    lines = [f"Assigned   {assigned}", f"Work       {each_has(even.least_work, even.most_work)} each"]
     if design.everyone:
         lines.append(f"Everyone   {count(len(design.everyone), 'item')} for all annotators")
     if even.fewest_shared is not None and even.most_shared is not None:
-        lines.append(f"Pairs      any two annotators share {_span(even.fewest_shared, even.most_shared, 'item')}")
+        lines.append(f"Pairs      any two annotators share {each_has(even.fewest_shared, even.most_shared)}")
         apart = "groups share no item: nothing will show whether they agree; assign more items or more per item"
         joined = "all annotators can be compared, directly or through others"
         lines.append(f"Connected  {joined if even.groups == 1 else f'{even.groups:,} {apart}'}")
     return "\n".join(lines)
-
-
-def _span(low: int, high: int, noun: str) -> str:
-    return count(low, noun) if low == high else f"{low:,} to {count(high, noun)}"
 
 
 def explain_returned(returned: Returned, width: int = 100) -> str:
@@ -668,29 +564,27 @@ def explain_returned(returned: Returned, width: int = 100) -> str:
     Did less   1 annotator: ann 0 of 2
     By people  consistent with chance (p = 0.083): all missed about the same share
     """
+
+    def named(rows: Sequence[tuple[str, int, int]]) -> str:
+        shown = ", ".join(f"{printable(name, 30)} {done} of {assigned}" for name, assigned, done in rows[:MOST_NAMED])
+        return shown + (f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else "")
+
     share = percent(returned.done / returned.assigned) if returned.assigned else "none assigned"
     facts = [("Returned", f"{returned.done:,} of {count(returned.assigned, 'assigned annotation')} ({share})")]
     if returned.unplanned:
         facts.append(("Unplanned", f"{count(returned.unplanned, 'annotation')} by people the item was not assigned to"))
     if returned.missing:
-        facts.append(("Short", f"{count(len(returned.short_items), 'item')}: {_named(returned.short_items)}"))
-        facts.append(("Did less", f"{count(len(returned.people), 'annotator')}: {_named(returned.people)}"))
-    facts += _evenness(returned)
-    return "\n".join(fill(f"{head:<11}{words}", width, subsequent_indent=" " * 11) for head, words in facts)
-
-
-def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
-    shown = ", ".join(f"{printable(name, 30)} {done} of {assigned}" for name, assigned, done in rows[:MOST_NAMED])
-    return shown + (f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else "")
-
-
-def _evenness(returned: Returned) -> list[tuple[str, str]]:
-    """Whether the missing annotations look random, over people and over items."""
+        facts.append(("Short", f"{count(len(returned.short_items), 'item')}: {named(returned.short_items)}"))
+        facts.append(("Did less", f"{count(len(returned.people), 'annotator')}: {named(returned.people)}"))
     less, same = "some did much less; assign --finish reassigns their work", "all missed about the same share"
     skipped, none = "people skipped the same items; see what these have in common", "no items stand out"
-    tests = (("By people", returned.p_people, less, same), ("By items", returned.p_items, skipped, none))
-    return [
-        (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"consistent with chance ({p_value(p)}): {even}")
-        for head, p, uneven, even in tests
-        if p is not None
-    ]
+    for head, p, uneven, even in (
+        ("By people", returned.p_people, less, same),
+        ("By items", returned.p_items, skipped, none),
+    ):
+        if p is not None:
+            found = (
+                f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"consistent with chance ({p_value(p)}): {even}"
+            )
+            facts.append((head, found))
+    return "\n".join(fill(f"{head:<11}{words}", width, subsequent_indent=" " * 11) for head, words in facts)

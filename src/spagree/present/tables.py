@@ -1,4 +1,4 @@
-"""The one table model: a column says how its values are shown in a terminal, on a page, as JSON rows and as CSV."""
+"""The one table model: a column says how its values are shown in a terminal, on a page, as JSON and as CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars
 
 
-Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth", "text"]
+Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth", "text", "ends"]
 NOTHING = "–"
 LONGEST_WORDS = 240
 MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * if they rest on few items
@@ -37,7 +37,10 @@ MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * if they rest on few 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of rows and how it is shown; an interval needs the columns of its two ends."""
+    """A column of rows and how it is shown; an interval needs the columns of its two ends.
+
+    Text and ends are ready to be shown, like any text in a column of figures.
+    """
 
     key: str
     title: str
@@ -51,30 +54,33 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether it is right-aligned and sorted as a number."""
-        return self.kind not in ("name", "words", "interval", "truth", "text")
+        return self.kind in ("figure", "count", "percent", "change")
 
     @property
     def is_folded(self) -> bool:
         """Whether a narrow terminal may break it into lines."""
-        return self.kind in ("name", "words")
+        return self.kind in ("name", "words", "ends")
 
 
-def columns(
-    written: str, titles: Mapping[str, str] = MappingProxyType({}), spare: Sequence[str] = ()
-) -> tuple[Column, ...]:
-    """Columns written as ``key`` or ``key:kind``, titled like their keys unless ``titles`` says otherwise.
+def columns(written: str, spare: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Columns written as ``key``, ``key:kind`` or ``key:kind=title``; without a title, they are called like their keys.
 
-    A narrow terminal does without the ``spare`` ones, in this order.
+    A narrow terminal does without the ``spare`` ones, in this order. An interval's key tells the columns of its ends.
 
-    >>> columns("class:name items:count", {"class": "first says"})[0]
-    Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None, spare=None)
+    >>> columns("class:name=first says; recent_interval")[1]
+    Column(key='recent_interval', title='recent interval', kind='interval', ends=('recent_low', 'recent_high'), ...
     """
-    pairs = [(key, kind) for key, _, kind in (column.partition(":") for column in written.split())]
-    kinds = {key: kind or ("interval" if key == "interval" else "figure") for key, kind in pairs}
-    return tuple(
-        Column(key, titles.get(key, key), kind, spare=spare.index(key) if key in spare else None)  # type: ignore[arg-type]
-        for key, kind in kinds.items()
-    )
+    made = []
+    for column in written.split(";"):
+        name, _, title = column.strip().partition("=")
+        key, _, kind = name.partition(":")
+        title = title if "=" in column else key.replace("_", " ")
+        is_interval = key.endswith("interval")
+        of = key.removesuffix("interval") if is_interval else ""
+        kind = kind or ("interval" if is_interval else "figure")
+        order = spare.index(key) if key in spare else None
+        made.append(Column(key, title, kind, (f"{of}low", f"{of}high"), spare=order))  # type: ignore[arg-type]
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,32 +93,42 @@ class Shown:
 
     shown: str
     value: float | str | None
-    is_number: bool
+    is_number: bool = False
     high: float | None = None
     is_foreign: bool = False
     chips: tuple[str, ...] = ()
     pick: str = ""
 
 
+def figures(value: float | None, low: float | None, high: float | None) -> dict[str, Any]:
+    """A figure with its interval as parts of a row, as numbers and in words."""
+    return {"value": value, "low": low, "high": high, "shown": figure(value), "interval": limits(low, high)}
+
+
+def in_figures(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as parts of a row."""
+    return figures(estimate.value, estimate.low, estimate.high)
+
+
 def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Shown:
     """One value as text."""
     if column.kind == "interval":
         low, high = (row[end] for end in column.ends)
-        return Shown(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
-    value = row[column.key]
+        return Shown(NOTHING if low is None else limits(low, high), low, high=high)
+    value = row.get(column.key)
     if value is None:
         return Shown(NOTHING, None, column.is_number)
     if column.kind == "name":
-        name = str(value)
-        shown = printable(name, column.width or LONGEST_NAME) or "''"
-        return Shown(
-            shown, escape_controls(name), is_number=False, is_foreign=True, chips=chips(name), pick=keys.get(name, "")
-        )
+        name = escape_controls(str(value))
+        shown = printable(str(value), column.width or LONGEST_NAME) or "''"
+        return Shown(shown, name, is_foreign=True, chips=chips(str(value)), pick=keys.get(str(value), ""))
     if column.kind == "words":
         text = printable(str(value), column.width or LONGEST_WORDS)
-        return Shown(text or "''", text, is_number=False)
+        return Shown(text or "''", text)
     if column.kind == "truth":
-        return Shown("yes" if value else "", str(value), is_number=False)
+        value = "yes" if value else ""
+    if isinstance(value, str):
+        return Shown(value, value)
     star = "*" if row.get("few") and column.key in MARKED else ""
     return Shown(_WORDS[column.kind](value) + star, value, is_number=True)
 
@@ -120,38 +136,22 @@ def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = Mappi
 _WORDS = {"count": number, "percent": percent, "change": change, "figure": figure}
 # the first to go in a narrow terminal comes first
 SPARE = (
-    *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "kappa interval"),
+    *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "cohen_kappa_interval"),
     *("items", "shared", "annotations", "pairs", "against_others", "cohen_kappa", "stands_out", "interval"),
 )
 COLUMNS = {
-    column.key: replace(column, spare=SPARE.index(column.key) if column.key in SPARE else None)
-    for column in (
-        Column("item", "item", "name"),
-        Column("votes", "votes", "words", width=60),
-        Column("text", "text", "words", width=60),
-        *(Column(key, key, "name", width=30) for key in ("class", "annotator", "other", "label", "tied", "option")),
-        Column("commonest", "commonest label", "name", width=30),
-        *(Column(key, title, "words") for key, title in (("kind", "group"), ("names", "who"))),
-        Column("size", "annotators", "count"),
-        *(Column(key, key, "count") for key in ("annotations", "items", "shared", "pairs", "marks")),
-        *(Column(key, key) for key in ("agreement", "entropy", "confirmed", "found")),
-        Column("confirmed interval", "interval", "interval", ("confirmed_low", "confirmed_high")),
-        Column("found interval", "interval", "interval", ("found_low", "found_high")),
-        *(Column(key, key, "percent") for key in ("share", "missed")),
-        Column("expected", "by chance", "percent"),
-        Column("interval", "interval", "interval"),
-        Column("kappa interval", "kappa interval", "interval", ("cohen_kappa_low", "cohen_kappa_high")),
-        Column("cohen_kappa", "kappa"),
-        Column("kappa", "beyond chance"),
-        Column("coverage", "of all items", "percent"),
-        Column("scott_pi", "pi"),
-        Column("spa_without", "SPA without"),
-        Column("change", "change", "change"),
-        Column("against_others", "against others", "change"),
-        Column("stands_out", "stands out", "truth"),
-        Column("commonest_share", "its share", "percent"),
+    column.key: replace(column, width={"name": 30, "words": 60}.get(column.kind))
+    for column in columns(
+        "class:name; annotator:name; other:name; label:name; tied:name; option:name; commonest:name=commonest label; "
+        "votes:words; text:words; size:count=annotators; annotations:count; items:count; shared:count; pairs:count; "
+        "marks:count; share:percent; missed:percent; expected:percent=by chance; coverage:percent=of all items; "
+        "commonest_share:percent=its share; change:change; against_others:change; stands_out:truth; agreement; "
+        "entropy; confirmed; found; cohen_kappa=kappa; kappa=beyond chance; scott_pi=pi; spa_without=SPA without; "
+        "interval; confirmed_interval=interval; found_interval=interval; cohen_kappa_interval=kappa interval",
+        SPARE,
     )
 }
+COLUMNS |= {column.key: column for column in columns("item:name; kind:words=group; names:words=who")}
 
 
 TEAMS = ("kind", "size", "items", "shared", "names")
@@ -159,7 +159,7 @@ MOST_TEAMS, MOST_NAMED = 20, 4
 
 
 def team_rows(overlap: Overlap) -> list[dict[str, Any]]:
-    """Teams that share no item, those that share few with the others, and whoever shares none with anybody."""
+    """Teams that share no item, those that share few with others, and whoever shares none with anybody."""
     told: list[tuple[str, Team, int | None]] = [("team", team, None) for team in overlap.teams[:MOST_TEAMS]]
     told += [("thinly connected", bridge.team, bridge.items) for bridge in overlap.thin_bridges[:MOST_TEAMS]]
     told += [("share no item with anybody", Team(overlap.alone, 0), None)] if overlap.alone else []
@@ -175,11 +175,9 @@ def team_rows(overlap: Overlap) -> list[dict[str, Any]]:
 
 def development_columns(what: str = "SPA") -> tuple[Column, ...]:
     """Agreement over time: so far, and on the items finished last."""
-    written = "when:words annotations:count items:count spa interval recent"
-    titles = {"when": "until", "spa": f"{what} so far", "recent": "recent items"}
-    spare = ("items", "annotations", "last", "interval")
-    last = Column("last", "interval", "interval", ("recent_low", "recent_high"), spare=spare.index("last"))
-    return (*columns(written, titles, spare), last)
+    written = f"when:words=until; annotations:count; items:count; spa={what} so far; interval"
+    spare = ("items", "annotations", "recent_interval", "interval")
+    return columns(f"{written}; recent=recent items; recent_interval=interval", spare)
 
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -219,7 +217,7 @@ def write_tables(
     for path in paths:
         refuse_existing(path, force=force)
     for path in paths[:-1]:
-        # All text is quoted, since spreadsheets also split lines at other characters; the mark tells Excel it is UTF-8.
+        # all text is quoted: spreadsheets also split lines at other characters; the mark tells Excel it is UTF-8
         write = partial(neutralised(frames[path.name]).write_csv, include_bom=True, quote_style="non_numeric")
         write_atomically(path, write, force=force)
     write_atomically(paths[-1], lambda beside: beside.write_text(figures, encoding="utf-8"), force=force)
@@ -231,20 +229,17 @@ def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:
     import polars
 
     names = ("value", "stderr", "low", "high", "observed", "expected", "undefined")
-    kinds: dict[str, tuple[str, Mapping[str, Estimate]]] = {
-        "schemes": ("scheme", findings.schemes),
-        "chance": ("coefficient", findings.chance),
-    }
-    return {
-        kind: polars.DataFrame(
-            [
-                {title: name, **{key: getattr(estimate, key) for key in names if hasattr(estimate, key)}}
-                for name, estimate in estimates.items()
-            ],
-            infer_schema_length=None,
-        )
-        for kind, (title, estimates) in kinds.items()
-    }
+    made = {}
+    for kind, title, estimates in (
+        ("schemes", "scheme", findings.schemes),
+        ("chance", "coefficient", findings.chance),
+    ):
+        rows = [
+            {title: name, **{key: getattr(each, key) for key in names if hasattr(each, key)}}
+            for name, each in estimates.items()
+        ]
+        made[kind] = polars.DataFrame(rows, infer_schema_length=None)
+    return made
 
 
 def neutralised(frame: polars.DataFrame) -> polars.DataFrame:
@@ -256,12 +251,5 @@ def neutralised(frame: polars.DataFrame) -> polars.DataFrame:
     """
     import polars
 
-    texts = frame.select(polars.selectors.string() | polars.selectors.categorical()).columns
-    marked = [
-        polars.when(polars.col(name).cast(polars.String).str.contains(FORMULA))
-        .then(polars.lit("'") + polars.col(name).cast(polars.String))
-        .otherwise(polars.col(name).cast(polars.String))
-        .alias(name)
-        for name in texts
-    ]
-    return frame.with_columns(marked)
+    texts = polars.selectors.string() | polars.selectors.categorical()
+    return frame.with_columns(texts.cast(polars.String).str.replace(f"({FORMULA})", "'$1"))

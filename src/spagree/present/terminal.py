@@ -12,15 +12,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from spagree.errors import count, there
-from spagree.estimate import Estimate, Findings
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.errors import count
+from spagree.estimate import Corrected, Estimate
 from spagree.estimate.uncertainty import POPULATIONS, Interval
 from spagree.estimate.weights import DEFAULT
 from spagree.present import sentences
-from spagree.present.next_steps import NextStep, Source, next_steps
+from spagree.present.next_steps import NextStep
 from spagree.present.tables import NOTHING, Column, cell, columns, development_columns
-from spagree.present.verdicts import Checked, Verdict, checked, notes, paper_sentence, verdict
+from spagree.present.verdicts import Told
 from spagree.present.words import (
     FIGURES,
     STATES,
@@ -43,48 +42,51 @@ if TYPE_CHECKING:
 MOST_LABELS, FEWER_LABELS = 6, 3
 CITED = "Nørregaard and Derczynski (2022), arXiv:2208.06161"
 MOST_ROWS = 12
-BOTH = {"others": "other annotators", "these": "these annotators"}
+BOTH = "others=other annotators; these=these annotators"
+FOLDED_BOTH = "others:ends=other annotators; these:ends=these annotators"
 GAP = 2
-FOLDED, TIGHTEST = 14, 8  # widths to which names and words are folded before spare columns go, and before stacking
+FOLDED, TIGHTEST = 14, 8  # widths to which words are folded before spare columns go, and before stacking
 
 
-def summary(
-    breakdowns: Breakdowns,
-    understood: Understood | None,
-    source: Source,
-    *,
-    target: float | None = None,
-    verbose: bool = True,
-) -> Group:
+def summary(told: Told, *, verbose: bool = True) -> Group:
     """The summary as one rich renderable: short, or with every scheme, coefficient and check.
 
     The number, what it means, and the verdict; then what to do next, what was read, and how to cite it.
     """
-    findings, spa, found = breakdowns.findings, breakdowns.findings.spa, checked(breakdowns)
-    said = verdict(breakdowns, target, found)
-    colour = STATES[said.state].colour
+    findings, spa, data = told.breakdowns.findings, told.breakdowns.findings.spa, told.breakdowns.findings.data
+    _, sign, colour = STATES[told.verdict.state]
     line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
     if both := sentences.both_intervals(findings).replace("for these annotators", "for these"):
         line.append(f"  {sentences.interval_name(spa).removesuffix(' interval')}: {both}")
     if spa.value is not None and spa.weights != DEFAULT:
         line.append(f"   ({spa.weights} weights)")
     parts: list[RenderableType] = [line, *map(Text, sentences.headline(findings))]
-    parts += [] if spa.value is None else [Text(f"{said.icon} {said.sentence}", colour)]
+    if spa.value is not None:
+        parts.append(Text(f"{sign} {told.verdict.sentence}", colour))
+
+    people = "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
+    groups = "" if data.clusters is None else f" in {count(data.clusters, 'cluster')}"
+    alone = f" ({data.unpairable_items:,} with a single one)" if data.unpairable_items else ""
+    size = f"{count(data.annotations, 'annotation')} of {count(data.items, 'item')}{alone}{groups}{people}"
+    read = [*understood_lines(told.understood, verbose=verbose)]
+    read.append(f"{size}; {label_list(data.labels, MOST_LABELS if verbose else FEWER_LABELS)}")
+    read += [f"left out: {count(lost, 'annotation')}: {left_out(why)}" for why, lost in data.left_out.items()]
+    counted = {"repeats"} if "repeated" in data.left_out else set()  # by the lines on what was read
+    noted = [] if verbose else [each.message for each in told.notes if each.code not in counted]
+    rows = {
+        "Next": step_lines(told.steps, verbose=verbose),
+        "Read": [Text(words) for words in read],
+        "Note": [Text(escape_controls(message)) for message in noted],
+        "Cite": [] if spa.value is None else [Text(f"{CITED}{'' if verbose else ' (-v: the sentence)'}")],
+        "More": [] if verbose else [Text("-v: schemes, coefficients, checks; --report FILE: a page to send")],
+    }
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    steps = next_steps(there(breakdowns.steps) or (), source)
-    read = [Text(words) for words in _read_lines(findings, understood, verbose=verbose)]
-    rows = {"Next": step_lines(steps, verbose=verbose), "Read": read}
-    told = {"repeats"} if "repeated" in findings.data.left_out else set()  # the lines on what was read count them
-    noted = [] if verbose else [warning.message for warning in notes(breakdowns) if warning.code not in told]
-    rows["Note"] = [Text(escape_controls(message)) for message in noted]
-    rows["Cite"] = [] if spa.value is None else [Text(f"{CITED}{'' if verbose else ' (-v: the sentence)'}")]
-    rows["More"] = [] if verbose else [Text("-v: schemes, coefficients, checks; --report FILE: a page to send")]
     for name, lines in rows.items():
         if lines:
             grid.add_row(name, Group(*lines))
-    return Group(*parts, Text(), grid, *(_in_full(breakdowns, said, found) if verbose else ()))
+    return Group(*parts, Text(), grid, *(_in_full(told) if verbose else ()))
 
 
 def step_lines(steps: Iterable[NextStep], *, verbose: bool = False) -> list[Text]:
@@ -94,44 +96,6 @@ def step_lines(steps: Iterable[NextStep], *, verbose: bool = False) -> list[Text
         why = step.evidence if verbose else step.finding
         lines += [Text.assemble((step.sentence, "bold"), f" {why}".rstrip()), Text(f"  {step.command}", "cyan")]
     return lines
-
-
-def _in_full(breakdowns: Breakdowns, said: Verdict, found: Sequence[Checked]) -> Iterator[RenderableType]:
-    """Every scheme, coefficient and check, and the sentence for a paper."""
-    findings = breakdowns.findings
-    if findings.spa.value is not None:
-        yield Text("\nWeighting schemes", style="bold")
-        yield _scheme_table(findings)
-        yield Text("\nCorrected for chance", style="bold")
-        yield from _chance_figures(findings)
-        if words := sentences.chance_gap(findings):
-            yield _indented(words)
-        if len(findings.missingness.by_n) > 1:
-            yield Text("\nAgreement by number of annotations", style="bold")
-            yield _by_n_table(findings)
-    if findings.data.pairable_items:  # otherwise the headline says why there is nothing to check
-        yield Text("\nChecks", style="bold")
-        for check in found:
-            row, colour = Table.grid(padding=(0, 1)), STATES[check.state].colour
-            row.add_row(Text(f"  {check.icon}", colour), Text(f"{check.title}: {check.words}", colour))
-            yield row
-    if findings.spa.value is not None:
-        yield Text("\nFor your paper", style="bold")
-        yield _indented(paper_sentence(breakdowns, said))
-        yield _indented(sentences.REFERENCE, "dim")
-
-
-def _read_lines(findings: Findings, understood: Understood | None, *, verbose: bool) -> Iterator[str]:
-    """How the source was understood, and how much of it could be used."""
-    yield from understood_lines(understood, verbose=verbose)
-    data = findings.data
-    people = "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
-    groups = "" if data.clusters is None else f" in {count(data.clusters, 'cluster')}"
-    alone = f" ({data.unpairable_items:,} with a single one)" if data.unpairable_items else ""
-    size = f"{count(data.annotations, 'annotation')} of {count(data.items, 'item')}{alone}{groups}{people}"
-    yield f"{size}; {label_list(data.labels, MOST_LABELS if verbose else FEWER_LABELS)}"
-    for why, lost in data.left_out.items():
-        yield f"left out: {count(lost, 'annotation')}: {left_out(why)}"
 
 
 def understood_lines(understood: Understood | None, *, verbose: bool = False) -> Iterator[str]:
@@ -145,53 +109,67 @@ def understood_lines(understood: Understood | None, *, verbose: bool = False) ->
     yield from (printable(rule, 200) for rule in understood.rules)
 
 
-def _indented(words: str, style: str = "") -> Padding:
-    return Padding(Text(words, style=style), (0, 2))
+def _in_full(told: Told) -> Iterator[RenderableType]:
+    """Every scheme, coefficient and check, and the sentence for a paper."""
+    findings = told.breakdowns.findings
+    by_n, chosen = findings.missingness.by_n, findings.spa.weights
+    if findings.spa.value is not None:
+        yield Text("\nWeighting schemes", style="bold")
+        rows = [
+            {"scheme": f"{'▸' if name == chosen else ' '} {name}", "chosen": name == chosen, **_figures(each, interval)}
+            for name, each in {**findings.schemes, chosen: findings.spa}.items()
+        ]
+        yield Listed(rows, columns(f"scheme:text=  scheme; value=agreement; {FOLDED_BOTH}", ("these",)))
+        yield Text("\nCorrected for chance", style="bold")
+        yield from _coefficients(findings.chance)
+        if words := sentences.chance_gap(findings):
+            yield Padding(Text(words), (0, 2))
+        if len(by_n) > 1:
+            yield Text("\nAgreement by number of annotations", style="bold")
+            rows = [
+                {"n": f"{row.n:,}", "items": row.items, **_figures(row.agreement), "interval": interval(row.agreement)}
+                for row in by_n[:MOST_ROWS]
+            ]
+            if len(by_n) > MOST_ROWS:
+                rows.append({"n": "…", "items": f"{len(by_n) - MOST_ROWS:,} more", "value": "", "interval": ""})
+            yield Listed(
+                rows, columns("n:count=  annotations; items:count; value=agreement; interval:ends", ("items",))
+            )
+    if findings.data.pairable_items:  # otherwise the headline says why there is nothing to check
+        yield Text("\nChecks", style="bold")
+        for check in told.checked:
+            row, colour = Table.grid(padding=(0, 1)), STATES[check.state].colour
+            row.add_row(Text(f"  {check.icon}", colour), Text(f"{check.title}: {check.words}", colour))
+            yield row
+    if findings.spa.value is not None:
+        yield Text("\nFor your paper", style="bold")
+        yield Padding(Text(told.for_paper), (0, 2))
+        yield Padding(Text(sentences.REFERENCE, style="dim"), (0, 2))
 
 
-def _scheme_table(findings: Findings) -> Listed:
-    estimates = dict(findings.schemes)
-    estimates.setdefault(findings.spa.weights, findings.spa)  # custom weights
-    rows, styles = [], []
-    for name, estimate in estimates.items():
-        is_chosen = name == findings.spa.weights
-        rows.append(("▸ " + name if is_chosen else "  " + name, figure(estimate.value), *both(estimate, interval)))
-        styles.append("bold" if is_chosen else "")
-    titles = {"scheme": "  scheme", **BOTH}
-    return Listed(columns("scheme:text agreement others:words these:words", titles, ("these",)), rows, styles)
-
-
-def _chance_figures(findings: Findings) -> Iterator[RenderableType]:
+def _coefficients(chance: Mapping[str, Corrected]) -> Iterator[RenderableType]:
     """Every coefficient, and why some are undefined."""
-    defined = {name: each for name, each in findings.chance.items() if each.value is not None}
-    head = columns(
-        "coefficient:text value others:words these:words observed expected",
-        {"coefficient": "  coefficient", "expected": "by chance", **BOTH},
-        ("expected", "observed", "these"),
-    )
-    rows = [
-        (f"  {name}", figure(each.value), *both(each, interval), figure(each.observed), figure(each.expected))
-        for name, each in defined.items()
-    ]
-    yield Listed(head, rows)
     reasons: dict[str, list[str]] = {}
-    for name, each in findings.chance.items():
-        if name not in defined:
+    rows = []
+    for name, each in chance.items():
+        if each.value is None:
             reasons.setdefault(str(each.undefined), []).append(name)
+            continue
+        more = {"observed": figure(each.observed), "expected": figure(each.expected)}
+        rows.append({"name": f"  {name}", **_figures(each, interval), **more})
+    shown = f"name:text=  coefficient; value; {FOLDED_BOTH}; observed; expected=by chance"
+    yield Listed(rows, columns(shown, ("expected", "observed", "these")))
     for reason, names in reasons.items():
-        yield _indented(f"{', '.join(names) if defined else 'All'} undefined: {reason}.")
+        yield Padding(Text(f"{', '.join(names) if rows else 'All'} undefined: {reason}."), (0, 2))
 
 
-def _by_n_table(findings: Findings) -> Listed:
-    by_n = findings.missingness.by_n
-    rows = [
-        (f"{row.n:,}", f"{row.items:,}", figure(row.agreement.value), interval(row.agreement))
-        for row in by_n[:MOST_ROWS]
-    ]
-    if len(by_n) > MOST_ROWS:
-        rows.append(("…", f"{len(by_n) - MOST_ROWS:,} more", "", ""))
-    head = columns("annotations items agreement interval:words", {"annotations": "  annotations"}, ("items",))
-    return Listed(head, rows)
+def _figures(
+    of: Estimate, ends: Callable[[Interval], str] = span, value: Callable[[float | None], str] = figure
+) -> dict[str, Any]:
+    """A figure as the cells of a row: its value, and its intervals for other annotators and for these."""
+    others, items = (of.intervals.get(name) for name in reversed(POPULATIONS))
+    both = [NOTHING if each is None or each.low is None else ends(each) for each in (others, items)]
+    return {"value": value(of.value), "others": both[0], "these": both[1]}
 
 
 # Comparisons, models and groups -------------------------------------------------------------------
@@ -206,138 +184,122 @@ def comparison_summary(compared: Compared) -> Group:
     rows = []  # the first two figures of each, the first with its intervals
     for side in compared.sides:
         first, second, *_ = side.figures.values()
-        rows.append((printable(side.name), figure(first.value), *both(first), figure(second.value)))
+        rows.append({"name": printable(side.name), **_figures(first), "second": figure(second.value)})
     one, other, *_ = (FIGURES[name] for name in compared.sides[0].figures)
-    titles = {"name": "", "first": one, "second": other, **BOTH}
-    parts += [Text(), Listed(columns("name:name first others these second", titles), rows)]
-    parts += [Text(), differences(compared.pairs)]
+    parts += [Text(), Listed(rows, columns(f"name:name=; value={one}; {BOTH}; second={other}"))]
+    parts += [Text(), _differences(compared.pairs)]
     for name, group in compared.groups.items():
-        parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
-        parts += [*(Text(sentences.pair_sentence(pair)) for pair in group.pairs), differences(group.pairs)]
+        parts.append(Text(f"\nOnly {sentences.shown_name(name)}", style="bold"))
+        parts += [*(Text(sentences.pair_sentence(pair)) for pair in group.pairs), _differences(group.pairs)]
     return Group(*parts, Text(), *(Text(note, style="dim") for note in sentences.comparison_notes(compared)))
 
 
-def differences(pairs: Sequence[Pair]) -> Listed:
+def _differences(pairs: Sequence[Pair]) -> Listed:
     """All figures of each pair."""
-    rows = []
-    for pair in pairs:
-        for place, (name, gap) in enumerate(pair.differences.items()):
-            rows.append((f"  {FIGURES[name]}" if place else sentences.pair_name(pair), change(gap.value), *both(gap)))
-    return Listed(columns("difference:name value others these", {"value": "", **BOTH}), rows)
-
-
-def both(figure: Estimate, ends: Callable[[Interval], str] = span) -> tuple[str, ...]:
-    """The intervals for other annotators and for these."""
-    others, items = (figure.intervals.get(name) for name in reversed(POPULATIONS))
-    return tuple(NOTHING if each is None or each.low is None else ends(each) for each in (others, items))
+    rows = [
+        {"name": f"  {FIGURES[name]}" if place else sentences.pair_name(pair), **_figures(gap, span, change)}
+        for pair in pairs
+        for place, (name, gap) in enumerate(pair.differences.items())
+    ]
+    return Listed(rows, columns(f"name:name=difference; value=; {BOTH}"))
 
 
 def models_summary(models: Mapping[str, ModelFindings]) -> Group:
     """Sentences first, then figures and classes, and the data behind them."""
+
+    def table(rows: Iterable[tuple[str, ModelFindings | ClassAgreement]], names: str) -> Listed:
+        cells = []
+        for name, each in rows:
+            gap, both = each.difference, {"model": figure(each.with_humans.value), "people": figure(each.humans.value)}
+            cells.append({"name": name, **both, "difference": change(gap.value), "ends": span(gap)})
+        return Listed(cells, columns(f"{names}; difference; ends=interval"))
+
     parts: list[RenderableType] = [Text(sentences.model_sentence(model), style="bold") for model in models.values()]
-    titles = {"name": "", "model": "with people", "people": "two people", "ends": "interval"}
-    rows = [(printable(model.name), *_model_row(model)) for model in models.values()]
-    parts += [Text(), Listed(columns("name:name model people difference ends", titles), rows)]
-    for model in models.values():
+    named = [(printable(model.name), model) for model in models.values()]
+    parts += [Text(), table(named, "name:name=; model=with people; people=two people")]
+    for name, model in named:
         clear = [row for row in model.classes if row.p_holm is not None and row.p_holm <= 1 - row.difference.level]
         if clear:
-            title = f"\nClasses on which {printable(model.name)} differs from a person, out of {len(model.classes)}"
+            title = f"\nClasses on which {name} differs from a person, out of {len(model.classes)}"
             meaning = "how often the model, or another person, chose it where a person did (for these people)"
-            rows = [(printable(row.label), *_model_row(row)) for row in clear]
-            head = columns("class:name model person difference ends", {"ends": "interval"})
-            parts += [Text(f"{title}: {meaning}"), Listed(head, rows)]
+            shown = [(printable(row.label), row) for row in clear]
+            parts += [Text(f"{title}: {meaning}"), table(shown, "name:name=class; model; people=person")]
         if model.marks:
-            meets = [(FIGURES[each.label], *_model_row(each)) for each in model.marks]
-            title = f"\nWhat marks of {printable(model.name)} and people meet at each other, and those of two people"
-            titles = {"name": "", "ends": "interval"}
-            parts += [Text(title), Listed(columns("name:name model people difference ends", titles), meets)]
+            title = f"\nWhat marks of {name} and people meet at each other, and those of two people"
+            met = [(FIGURES[each.label], each) for each in model.marks]
+            parts += [Text(title), table(met, "name:name=; model; people")]
         parts += [Text(), Text("\n".join(sentences.model_details(model)), style="dim")]
     return Group(*parts)
 
 
-def _model_row(of: ModelFindings | ClassAgreement) -> tuple[str, str, str, str]:
-    gap = of.difference
-    return figure(of.with_humans.value), figure(of.humans.value), change(gap.value), span(gap)
-
-
 def groups_summary(groups: Groups) -> Group:
     """One line per group, agreement between groups of annotators, and which groups differ."""
-    title = Text(f"By {printable(groups.column)} (groups of {groups.of})", style="bold")
-    lines = sentences.group_lines(groups)
-    rows = []
-    for name, spa, items, _ in lines:
-        ends = (f"none: {spa.undefined}", "") if spa.low is None else both(spa)
-        rows.append((name, f"{items:,}", figure(spa.value), *ends))
-    table = Listed(columns("group:name items agreement others:words these:words", BOTH), rows)
+    title = f"By {printable(groups.column)} (groups of {groups.of})"
     said = [Padding(Text(words), (0, 2)) for words in sentences.differences_in_words(groups)]
-    return Group(title, *said, Padding(table, (0, 2)))
+    rows = [{"name": line.name, "items": line.items, **_or_why(line.spa)} for line in sentences.group_lines(groups)]
+    table = Listed(rows, columns(f"name:name=group; items:count; value=agreement; {FOLDED_BOTH}"))
+    return Group(Text(title, style="bold"), *said, Padding(table, (0, 2)))
 
 
 def questions_summary(answers: Mapping[str, tuple[Estimate, int, int]]) -> Group:
-    """One line per question, for an appendix: the figure, its intervals, the items and annotations behind it."""
-    rows = []
-    for name, (spa, items, total) in answers.items():
-        ends = (f"none: {spa.undefined}", "") if spa.low is None else both(spa)
-        rows.append((printable(name, 60), figure(spa.value), *ends, f"{items:,}", f"{total:,}"))
-    head = columns("question:name agreement others:words these:words items annotations", BOTH)
-    return Group(Text("All questions", style="bold"), Padding(Listed(head, rows), (0, 2)))
+    """One line per question: the figure, its intervals, the items and annotations behind it."""
+    rows = [
+        {"name": printable(name, 60), **_or_why(spa), "items": items, "annotations": f"{total:,}"}
+        for name, (spa, items, total) in answers.items()
+    ]
+    shown = f"name:name=question; value=agreement; {FOLDED_BOTH}; items:count; annotations"
+    table = Listed(rows, columns(shown))
+    return Group(Text("All questions", style="bold"), Padding(table, (0, 2)))
+
+
+def _or_why(spa: Estimate) -> dict[str, Any]:
+    """The cells of a figure, or why it has no interval."""
+    return _figures(spa) | ({"others": f"none: {spa.undefined}", "these": ""} if spa.low is None else {})
 
 
 # Plans and development ----------------------------------------------------------------------------
 
 
 def plan_table(rows: sentences.Rows) -> Listed:
-    """Every route and number of annotations per item, the best marked; only the best if there are many rows."""
-    listed, only_best = sentences.listed_plans(rows), sentences.is_best_only(rows)
+    """Every route and number of annotations per item, the best marked; of many rows only the best."""
+    listed, only_best = sentences.listed_plans(rows)
     several = len({sentences.half_width(row) for row in listed}) > 1
-    head = columns(
-        "best:name route:name per_item items more half_width between done",
-        {"best": "", "per_item": "per item", "more": "annotations to make", "half_width": "half-width"},
+    shown = columns(
+        "mark:text=; route:name; annotations_per_item:count=per item; items:count; "
+        "more_annotations:count=annotations to make; half_width=half-width; between; done",
         ("between", "done") if several else ("between", "half_width", "done"),
     )
-    filled = [
-        (
-            "▸" if row["best"] and not only_best else "",
-            sentences.ROUTES[row["route"]],
-            _whole(row, "annotations_per_item"),
-            _whole(row, "items"),
-            _whole(row, "more_annotations"),
-            sentences.half_width(row),
-            sentences.half_width_range(row),
-            row.get("done") or "",
+    filled = []
+    for row in listed:
+        half = {"half_width": sentences.half_width(row), "between": sentences.half_width_range(row)}
+        mark = "▸" if row["best"] and not only_best else ""
+        filled.append(
+            {**row, **half, "mark": mark, "route": sentences.ROUTES[row["route"]], "done": row.get("done") or ""}
         )
-        for row in listed
-    ]
-    return Listed(head, filled)
-
-
-def _whole(row: Mapping[str, Any], name: str) -> str:
-    """A count, – if it is unknown, nothing if the plan does not have it."""
-    value = row.get(name, "")
-    return "–" if value is None else f"{value:,}" if value != "" else ""
+    return Listed(filled, shown)
 
 
 def development_table(rows: sentences.Rows, what: str = "SPA") -> Listed:
     """One row per step: agreement up to then, and agreement on the items finished most recently."""
     times = [row["time"] if isinstance(row["time"], str) else moment(float(row["time"])) for row in rows]
     dated = [{**row, "when": when} for row, when in zip(rows, times, strict=True)]
-    return listed(dated, development_columns(what))
+    return Listed(dated, development_columns(what))
 
 
 # Tables of any width ------------------------------------------------------------------------------
 
 
 class Listed:
-    """A table without lines, of which no number is ever cut; empty columns are left out.
+    """Some columns of rows without lines, of which no number is ever cut; empty columns are left out.
 
-    If it is too wide for the terminal, titles, names and words are folded; then spare columns go, one by one, and
-    are named; then the cells of a row are put below each other.
+    Rows on few items are dim, their figures marked with *; chosen ones are bold. If the table is too wide, titles,
+    names and words are folded; then spare columns go, one by one, and are named; then the cells of a row are put
+    below each other.
     """
 
-    def __init__(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
-        filled = list(rows)
-        self.styles = styles or [""] * len(filled)
-        known = [(column, [row[place] for row in filled]) for place, column in enumerate(columns)]
+    def __init__(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> None:
+        self.styles = ["dim" if row.get("few") else "bold" if row.get("chosen") else "" for row in rows]
+        known = [(column, [cell(row, column).shown for row in rows]) for column in columns]
         self.columns = [(column, cells) for column, cells in known if any(cell.strip(NOTHING) for cell in cells)]
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -387,19 +349,13 @@ Filled = tuple[Column, list[str]]
 
 
 def _width(filled: Sequence[Filled], folded: int | None = None) -> int:
-    """The width of columns with their cells, as they are, or with titles on several lines and cells of this width."""
+    """The width of columns with their cells, or with titles on several lines and cells of this width."""
     widths = []
     for column, cells in filled:
         title = max(map(cell_len, [column.title] if folded is None else column.title.split()), default=0)
         longest = max(map(cell_len, cells))
         widths.append(max(title, min(longest, folded) if folded and column.is_folded else longest))
     return sum(widths) + GAP * (len(widths) - 1)
-
-
-def listed(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> Listed:
-    """These columns of some rows for a terminal; rows on few items are dim, their figures marked with *."""
-    shown = [[cell(row, column).shown for column in columns] for row in rows]
-    return Listed(columns, shown, ["dim" if row.get("few") else "" for row in rows])
 
 
 def rendered(shown: RenderableType, width: int = 100) -> str:

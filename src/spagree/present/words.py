@@ -32,13 +32,12 @@ STATES = {
     "fine": State("fine", "✓", "green"),
     "look": State("warning", "!", "yellow"),
     "problem": State("problem", "✕", "bold red"),
-    "cannot_tell": State("warning", "!", "yellow"),
 }
 
 MOST_DIGITS = 6
 NOISE = 1e-12  # a 0 up to rounding error
 SHORT, LONGEST_NAME = 40, 60  # characters
-SHORTEST, LONG = 6, 16  # characters of a name by which it is told from others, and of one that is shortened so
+SHORTEST, LONG = 6, 16  # characters by which a name is told from others, and of one that is shortened so
 MIDNIGHT = " 00:00"
 STEERING = re.compile(
     r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -312,6 +311,15 @@ FIGURES = {
     "nothing": "nothing",
 }
 """What is compared; also what a mark meets at another annotator."""
+
+
+def with_and(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> with_and(["ann", "bob", "cyd"]), with_and(["ann"])
+    ('ann, bob and cyd', 'ann')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def sentence(words: str) -> str:

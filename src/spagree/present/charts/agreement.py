@@ -1,7 +1,7 @@
-"""Every chart of an agreement, a comparison and the monitor: breakdowns → plain rows → Vega-Lite as plain values.
+"""Every chart of an agreement and of the monitor: breakdowns → plain rows → Vega-Lite as plain values.
 
-A page draws these itself; :class:`Charts` makes them for notebooks and files. A chart that cannot be drawn raises the
-reason: there is no number, or a breakdown is absent.
+A page draws these itself; :class:`Charts` makes them for notebooks and files. A chart that cannot be drawn raises
+the reason: there is no number, or a breakdown is absent.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from math import isfinite
 from typing import Any
 
 from spagree.errors import DataError, count, known, there
-from spagree.estimate import Estimate
 from spagree.estimate.annotators import mean_agreement
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns
 from spagree.estimate.missingness import in_ranges
@@ -27,6 +26,7 @@ from spagree.present.charts.spec import (
     ROW_HEIGHT,
     Rows,
     Spec,
+    Tips,
     across,
     along,
     category,
@@ -38,10 +38,10 @@ from spagree.present.charts.spec import (
 )
 from spagree.present.next_steps import people_named
 from spagree.present.sentences import group_lines
+from spagree.present.tables import figures, in_figures
 from spagree.present.words import (
     chips,
     figure,
-    limits,
     moment,
     percent,
     printable,
@@ -55,155 +55,27 @@ CELL, LARGEST, SMALLEST = 44, 560, 200
 MOST_WORDS = 12  # rows up to which numbers fit in the cells
 SHORT = 4  # letters of a name that fits above its column
 MANY, SMALL = 24, 8  # names from which letters are small
-NOTABLE = 0.15  # share of a row: an excess that gets the full colour, unless others are larger
 FAINTEST, STRONGEST = 0.06, 0.5  # opacities of a colour on which the page's text is still readable
-
-
-def _strength(field: str, ends: object, faintest: float = FAINTEST) -> Spec:
-    scale = {"domain": ends, "range": [faintest, STRONGEST], "clamp": True, "zero": False, "nice": False}
-    return {"field": field, "type": "quantitative", "scale": scale, "legend": None}
-
-
-def _places(names: list[str], titles: tuple[str, str]) -> Spec:
-    """The two axes of a triangle: the same names in the same order, without the first and the last."""
-    small = {"labelFontSize": SMALL} if len(names) > MANY else {}
-    is_short = max(map(len, names), default=0) <= SHORT
-    top = {"labelAngle": 0 if is_short else -45, "labelLimit": 110, "orient": "top", **small}
-    return {
-        "y": {**_named(names[1:]), "field": "down", "title": titles[0], "axis": {"labelLimit": 120, **small}},
-        "x": {**_named(names[:-1]), "field": "across", "title": titles[1], "axis": top},
-    }
-
-
-def _named(names: list[str]) -> Spec:
-    return {"type": "nominal", "sort": names, "scale": {"domain": names}}
-
-
-def _square(rows: Rows, names: list[str], layers: list[Spec], places: Spec) -> Spec:
-    """As large as its names need, with numbers in the cells if they fit."""
-    if len(names) <= MOST_WORDS:
-        words = {**places, "text": {"field": "words", "type": "nominal"}}
-        layers.append(layer("text", words, where="datum.words != ''", fontSize=11, aria=False, style="name"))
-    side = max(SMALLEST, min(LARGEST, CELL * (len(names) - 1)))
-    return layered(rows, layers, width=side, height=side)
-
-
-DAY = 86_400.0
-LONG_SPAN, SHORT_SPAN = 150 * DAY, 3 * DAY  # spans labelled by months, and by hours
-
-
-def _times(times: Sequence[float]) -> Spec:
-    """The axis of moments, in UTC, every label with its year; plain numbers get the usual labels."""
-    if not are_dated(times):
-        return quantity("time", "time", {"zero": False, "nice": False})
-    span = (max(times) - min(times)) / 1000
-    format = "%b %Y" if span > LONG_SPAN else "%-d %b %Y" if span > SHORT_SPAN else "%-d %b %Y, %H:%M"
-    axis = {"format": format, "tickCount": 4, "labelAngle": 0, "labelFlush": True, "labelOverlap": "greedy"}
-    scale = {"type": "utc", "nice": False}
-    return {"field": "time", "type": "temporal", "title": None, "scale": scale, "axis": {**axis, "grid": False}}
-
-
-def are_dated(milliseconds: Sequence[float]) -> bool:
-    """Whether times can only be dates."""
-    return all(is_date(time / 1000) for time in milliseconds)
-
-
-TREND_HEIGHT = 200
-TREND_TIPS = {
-    "items": "items closed",
-    "shown": "so far",
-    "bounds": "safe bounds",
-    "latest": "latest items",
-}
-
-
-def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
-    """Rows have ``time`` (milliseconds), ``phase``, ``value``, ``low``, ``high``, ``recent``; marks ``time, text``."""
-    axis = {"labelOverlap": True, "tickCount": 6, "labelFlush": True, "format": "%Y-%m-%d %H:%M"}
-    x = {"field": "time", "type": "temporal", "title": None, "axis": axis}
-    settled = rows[len(rows) // 4 :]  # the first items' bounds fill the whole height
-    ends = [value for row in settled for value in (row["low"], row["high"], row["recent"])]
-    ends += [] if target is None else [target]
-    scale = {"domain": [max(0.0, min(ends) - 0.05), min(1.0, max(ends) + 0.05)], "nice": True}
-
-    def y(field: str) -> Spec:
-        return {"field": field, "type": "quantitative", "title": "agreement", "scale": scale}
-
-    phase = {"x": x, "detail": {"field": "phase", "type": "nominal"}}  # a band and lines of its own for each
-    moment = {"field": "time", "type": "temporal", "title": "time", "format": "%Y-%m-%d %H:%M"}
-    layers = [
-        layer("area", {**phase, "y": y("low"), "y2": {"field": "high"}}, opacity=0.25, clip=True),
-        layer("line", {**phase, "y": y("recent")}, strokeWidth=1.5, strokeDash=[4, 3], clip=True),
-        layer("line", {**phase, "y": y("value")}, strokeWidth=2.5, clip=True),
-        layer("rule", {"x": x, "tooltip": [moment, *tooltip(TREND_TIPS)]}, opacity=0),
-    ]
-    if target is not None:
-        goal, dots = [{"target": target}], [2, 2]
-        layers.append(layer("rule", {"y": y("target")}, rows=goal, strokeDash=dots, strokeWidth=1.5, style="reference"))
-    if marks:
-        rule = {"x": x, "tooltip": tooltip({"text": "mark"})}
-        words = {"x": x, "text": {"field": "text", "type": "nominal"}}
-        layers.append(layer("rule", rule, rows=marks, strokeWidth=1.5, style="reference"))
-        layers.append(layer("text", words, rows=marks, align="left", dx=4, dy=-92, limit=160, style="name"))
-    return layered(rows, layers, height=TREND_HEIGHT)
-
-
 MOST_CLASSES = 16  # rows of a table whose names are still readable
 MOST_BARS = 8  # pairs of classes
 MOST_BUSY, MOST_APART = 10, 12  # annotators
 HALF_A_PERCENT = 0.005
 WHOLE = 120  # characters of a name in a tooltip
+NAME, AXIS = 28, 17  # characters of a name, and of those that an axis shows in full
+FEWEST_LETTERS = 4  # of each option of a set
+NO_OPTION = "none"
+DAY = 86_400.0
+LONG_SPAN, SHORT_SPAN = 150 * DAY, 3 * DAY  # spans labelled by months, and by hours
 DEVELOPMENT = (
     ("so far", "spa", "low", "high", "items"),
     ("items finished last", "recent", "recent_low", "recent_high", "recent_items"),
 )
-NAME, AXIS = 28, 17  # characters of a name, and of those that an axis shows in full
-FEWEST_LETTERS = 4  # of each option of a set
-NO_OPTION = "none"
+AGREEMENT = {"shown": "agreement", "interval": "interval"}
 
 Row = dict[str, Any]
 
 
-def _figures(value: float | None, low: float | None, high: float | None) -> Row:
-    """A figure with its interval, as numbers and in words."""
-    return {"value": value, "low": low, "high": high, "shown": figure(value), "interval": limits(low, high)}
-
-
-def _estimate(estimate: Estimate) -> Row:
-    return _figures(estimate.value, estimate.low, estimate.high)
-
-
-def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Every scheme, the chosen one marked; custom weights come last."""
-    findings = breakdowns.findings
-    chosen = findings.spa.weights
-    schemes = {**findings.schemes, chosen: findings.spa}
-    return [
-        {"name": name, **_estimate(each), "kind": CHOSEN if name == chosen else OTHER} for name, each in schemes.items()
-    ]
-
-
-def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Agreement of the items with n annotations: for each n, or for ranges if there are many."""
-    return [
-        {"name": row.name, **_estimate(row.agreement), "items": f"{row.items:,}", "many": row.items}
-        | {"kind": FEW if row.items < FEW_ITEMS else CHOSEN}
-        for row in in_ranges(breakdowns.findings.missingness.by_n)
-    ]
-
-
-def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Pairs of classes with their share of all disagreement, the largest first; ``expected`` is that by chance."""
-    pairs, keys = known(breakdowns.confusion).rows(named=True), class_keys(breakdowns)
-    names = _class_names(dict.fromkeys(row[side] for row in pairs for side in ("class", "other")))
-    rest = OTHER if any(row["more"] for row in pairs) else CHOSEN
-    return [
-        {"one": names[row["class"]], "two": names[row["other"]], "value": row["share"], "expected": row["expected"]}
-        | {"first": printable(row["class"], WHOLE), "second": printable(row["other"], WHOLE)}
-        | {"shown": percent(row["share"]), "chance": percent(row["expected"]), "size": count(row["items"], "item")}
-        | {"pick": f"{keys[row['class']]} {keys[row['other']]}", "kind": APART if row["more"] else rest}
-        for row in pairs
-    ]
+# Names and keys -----------------------------------------------------------------------------------
 
 
 def _class_names(classes: Iterable[str]) -> dict[str, str]:
@@ -264,77 +136,96 @@ def in_order(labels: Iterable[str], order: Sequence[str] = ()) -> list[str]:
     return sorted(classes, key=lambda label: values[label]) if all(map(isfinite, values.values())) else classes
 
 
-def development_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Agreement so far and on the items finished last."""
-    steps = development_steps(breakdowns)
-    times = without_midnight([moment(row["time"]) for row in steps])
-    scale = 1000 if all(is_date(row["time"]) for row in steps) else 1
-    rows = []
-    for row, when in zip(steps, times, strict=True):
-        for kind, name, low, high, size in DEVELOPMENT:
-            if row[name] is not None:
-                figures = _figures(row[name], row[low], row[high])
-                place = {"kind": kind, "time": row["time"] * scale, "when": when}
-                rows.append({**place, **figures, "size": count(row[size], "item")})
-    return rows
+# Figures on one scale -----------------------------------------------------------------------------
 
 
-def development_steps(breakdowns: Breakdowns) -> list[Row]:
-    """Agreement over time with times as numbers; milliseconds since 1970 become seconds."""
-    steps = [
-        {**row, "time": seconds(row["time"]), "since": seconds(row["since"])}
-        for row in known(breakdowns.development).rows(named=True)
+def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
+    """Every scheme, the chosen one marked; custom weights come last."""
+    spa, schemes = breakdowns.findings.spa, breakdowns.findings.schemes
+    return [
+        {"name": name, **in_figures(each), "kind": CHOSEN if name == spa.weights else OTHER}
+        for name, each in {**schemes, spa.weights: spa}.items()
     ]
-    scale = 1000 if steps and all(is_date(row["time"] / 1000) for row in steps) else 1
-    return [{**row, "time": row["time"] / scale, "since": row["since"] / scale} for row in steps]
-
-
-def seconds(time: Any) -> float:
-    """A moment as a number: seconds since 1970, or the number in the data."""
-    if isinstance(time, datetime):
-        return unix_seconds(time)
-    if isinstance(time, date):
-        return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
-    return float(time)
-
-
-AGREEMENT = {"shown": "agreement", "interval": "interval"}
 
 
 def schemes(breakdowns: Breakdowns) -> Spec:
     """SPA under every weighting scheme, with the chosen one marked."""
-    spa = _value(breakdowns)
     tips = {"name": "scheme", **AGREEMENT}
-    return across(scheme_rows(breakdowns), "agreement", tips, reference=spa)
+    return across(scheme_rows(breakdowns), "agreement", tips, reference=breakdowns.findings.spa.value)
+
+
+def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
+    """Agreement of the items with n annotations: for each n, or for ranges if there are many."""
+    return [
+        {"name": row.name, **in_figures(row.agreement), "items": f"{row.items:,}", "many": row.items}
+        | {"kind": FEW if row.items < FEW_ITEMS else CHOSEN}
+        for row in in_ranges(breakdowns.findings.missingness.by_n)
+    ]
 
 
 def by_n(breakdowns: Breakdowns) -> Spec:
     """Agreement of items by their number of annotations: flat if SPA's assumption holds."""
-    spa = _value(breakdowns)
     by_n = breakdowns.findings.missingness.by_n
     if len(by_n) == 1:
         same = count(by_n[0].n, "annotation")
         raise DataError(f"every item that was used has {same}: there is nothing to compare")
-    tips = {"name": "annotations", "items": "items", **AGREEMENT}
-    title = "annotations of the item"
-    return along(by_n_rows(breakdowns), title, "agreement", tips, reference=spa)
+    tips, title = {"name": "annotations", "items": "items", **AGREEMENT}, "annotations of the item"
+    return along(by_n_rows(breakdowns), title, "agreement", tips, reference=breakdowns.findings.spa.value)
 
 
 def groups(breakdowns: Breakdowns) -> Spec:
     """Agreement of each group, and between groups of annotators; hollow if it rests on few items."""
     lines = [line for line in group_lines(known(breakdowns.groups)) if line.spa.value is not None]
     names = short_names((line.name for line in lines), NAME)
-    drawn = [
-        {"name": names[line.name], **_estimate(line.spa)}
-        | {"kind": FEW if line.items < FEW_ITEMS else CHOSEN, "size": count(line.items, "item")}
+    rows = [
+        {"name": names[line.name], **in_figures(line.spa), "size": count(line.items, "item")}
+        | {"kind": FEW if line.items < FEW_ITEMS else CHOSEN}
         for line in lines
     ]
-    return _lines(breakdowns, drawn, "group", "agreement")
+    return across(rows, "agreement", {"name": "group", **AGREEMENT, "size": "rests on"})
+
+
+def annotators(breakdowns: Breakdowns) -> Spec:
+    """Who stands out, in colour, beside the busiest, by upper ends of intervals; dashed: the mean of all."""
+    people = known(breakdowns.annotators)
+    defined = [row for row in people.rows(named=True) if row["agreement"] is not None]
+    named_by = people_named(there(breakdowns.steps) or ())
+    apart = [row for row in defined if row["stands_out"] or row["annotator"] in named_by]
+    apart_first = sorted(apart, key=lambda row: -row["annotations"])[:MOST_APART]
+    busiest = sorted(defined, key=lambda row: (-row["annotations"], row["annotator"]))[:MOST_BUSY]
+    drawn = {row["annotator"]: row for row in (*apart_first, *busiest)}
+    chosen = sorted(drawn.values(), key=lambda row: (row["high"] is None, row["high"] or 0.0, row["annotator"]))
+    names, keys = _people_names(breakdowns, [row["annotator"] for row in chosen]), annotator_keys(breakdowns)
+    out = {row["annotator"] for row in apart}
+    rows = [
+        {"name": names[row["annotator"]], **figures(row["agreement"], row["low"], row["high"])}
+        | {"kind": APART if row["annotator"] in out else FEW if row["few"] else OTHER}
+        | {"size": count(row["shared"], "item"), "pick": keys.get(row["annotator"], "")}
+        for row in chosen
+    ]
+    tips = {"name": "annotator", **AGREEMENT, "size": "rests on"}
+    return across(rows, "agreement with the others", tips, reference=mean_agreement(people))
+
+
+# Pairs of classes and of people -------------------------------------------------------------------
+
+
+def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
+    """Pairs of classes with their share of all disagreement, the largest first, and that by chance."""
+    pairs, keys = known(breakdowns.confusion).rows(named=True), class_keys(breakdowns)
+    names = _class_names(dict.fromkeys(row[side] for row in pairs for side in ("class", "other")))
+    rest = OTHER if any(row["more"] for row in pairs) else CHOSEN
+    return [
+        {"one": names[row["class"]], "two": names[row["other"]], "value": row["share"], "expected": row["expected"]}
+        | {"first": printable(row["class"], WHOLE), "second": printable(row["other"], WHOLE)}
+        | {"shown": percent(row["share"]), "chance": percent(row["expected"]), "size": count(row["items"], "item")}
+        | {"pick": f"{keys[row['class']]} {keys[row['other']]}", "kind": APART if row["more"] else rest}
+        for row in pairs
+    ]
 
 
 def confusion(breakdowns: Breakdowns) -> Spec:
-    """Pairs of classes by their share of all disagreement; a mark at the share to expect by chance, colour above it."""
-    _value(breakdowns)
+    """Pairs of classes by their share of all disagreement; marks: the share by chance, in colour: clearly more."""
     rows = [{**row, "name": f"{row['one']} vs {row['two']}"} for row in confusion_rows(breakdowns)[:MOST_BARS]]
     if not rows:
         raise DataError("nobody disagrees")
@@ -349,58 +240,31 @@ def confusion(breakdowns: Breakdowns) -> Spec:
 
 def matrix(breakdowns: Breakdowns) -> Spec:
     """The same of the classes confused most, as a matrix: stronger colours for larger shares."""
-    _value(breakdowns)
-    everything = confusion_rows(breakdowns)
-    chosen = list(dict.fromkeys(row[side] for row in everything for side in ("one", "two")))[:MOST_CLASSES]
+    pairs = confusion_rows(breakdowns)
+    chosen = list(dict.fromkeys(row[side] for row in pairs for side in ("one", "two")))[:MOST_CLASSES]
     if len(chosen) < 3:  # noqa: PLR2004 (two classes form one pair)
         raise DataError("two classes form one pair")
     names = _class_names(in_order(breakdowns.findings.data.labels, breakdowns.findings.order))
     shown = [name for name in names.values() if name in chosen]
     place = {name: rank for rank, name in enumerate(shown)}
     rows: list[Row] = []
-    for row in everything:
+    for row in pairs:
         if row["one"] in place and row["two"] in place:
             low, high = sorted((row["one"], row["two"]), key=lambda name: place[name])
             words = row["shown"] if row["value"] >= HALF_A_PERCENT else "<1%"
             rows.append({**row, "down": high, "across": low, "words": words})
-    places = _places(shown, ("class", "against"))
-    strength = _strength("value", [0, max(row["value"] for row in rows)], 0.0)
-    tips = tooltip({"first": "class", "second": "against", "shown": "of all disagreements", "size": "on"})
-    layers = [layer("rect", {**places, "fillOpacity": strength, "tooltip": tips}, style="confused")]
-    return _square(rows, shown, layers, places)
-
-
-def annotators(breakdowns: Breakdowns) -> Spec:
-    """Who stands out, in colour, beside the busiest, by the upper end of the interval; dashed: the mean of all."""
-    people = known(breakdowns.annotators)
-    defined = [row for row in people.rows(named=True) if row["agreement"] is not None]
-    named_by = people_named(there(breakdowns.steps) or ())
-    apart = [row for row in defined if row["stands_out"] or row["annotator"] in named_by]
-    busiest = sorted(defined, key=lambda row: (-row["annotations"], row["annotator"]))[:MOST_BUSY]
-    named = {
-        row["annotator"]: row for row in (*sorted(apart, key=lambda row: -row["annotations"])[:MOST_APART], *busiest)
-    }
-    chosen = sorted(named.values(), key=lambda row: (row["high"] is None, row["high"] or 0.0, row["annotator"]))
-    names, keys = _people_names(breakdowns, [row["annotator"] for row in chosen]), annotator_keys(breakdowns)
-    out = {row["annotator"] for row in apart}
-    rows = [
-        {"name": names[row["annotator"]], **_figures(row["agreement"], row["low"], row["high"])}
-        | {"kind": APART if row["annotator"] in out else FEW if row["few"] else OTHER}
-        | {"size": count(row["shared"], "item"), "pick": keys.get(row["annotator"], "")}
-        for row in chosen
-    ]
-    return _lines(breakdowns, rows, "annotator", "agreement with the others", reference=mean_agreement(people))
+    strength = {"domain": [0, max(row["value"] for row in rows)], "range": [0.0, STRONGEST]}
+    tips = {"first": "class", "second": "against", "shown": "of all disagreements", "size": "on"}
+    return _triangle(rows, shown, ("class", "against"), strength, None, tips, "confused")
 
 
 def pairs(breakdowns: Breakdowns) -> Spec:
-    """Agreement of the busiest annotators who share enough items, each pair once: stronger colours for more."""
-    _value(breakdowns)
-    sound = [row for row in known(breakdowns.pairs).rows(named=True) if not row["few"]]
-    everybody = known(breakdowns.annotators)  # least agreement first
+    """Agreement of the busiest annotators who share enough items, each pair once, more in stronger colours."""
+    everybody, met = known(breakdowns.annotators), known(breakdowns.pairs)  # least agreement first
+    by_pair = {frozenset((row["annotator"], row["other"])): row for row in met.rows(named=True) if not row["few"]}
+    anybody = {*met["annotator"], *met["other"]}
     busiest = everybody.sort("annotations", "annotator", descending=[True, False])["annotator"]
-    met = {name for row in known(breakdowns.pairs).select("annotator", "other").rows() for name in row}
-    drawn = set([name for name in busiest if name in met][:MOST_PEOPLE])
-    by_pair = {frozenset((row["annotator"], row["other"])): row for row in sound}
+    drawn = set([name for name in busiest if name in anybody][:MOST_PEOPLE])
     drawn &= {name for pair in by_pair for name in pair}
     chosen = [name for name in everybody["annotator"] if name in drawn]
     names = _people_names(breakdowns, chosen)
@@ -409,31 +273,96 @@ def pairs(breakdowns: Breakdowns) -> Spec:
         for other in chosen[:place]:
             row = by_pair.get(frozenset((one, other)))
             if row is not None:
-                figures = _figures(row["agreement"], row["low"], row["high"])
                 where = {"down": names[one], "across": names[other], "words": figure(row["agreement"], 2)}
-                rows.append({**where, **figures, "size": count(row["shared"], "item")})
+                shown = figures(row["agreement"], row["low"], row["high"])
+                rows.append({**where, **shown, "size": count(row["shared"], "item")})
     if not rows:
         raise DataError(f"no two annotators share {FEW_ITEMS} items or more, so pairs are not shown")
     ordered = list(dict.fromkeys(row[side] for side in ("across", "down") for row in rows))
-    places = _places(ordered, ("annotator", "other"))
-    strength = _strength("value", domain(row["value"] for row in rows))
-    strength["legend"] = {"orient": "bottom", "tickCount": 3, "title": "agreement", "symbolType": "square"}
-    tips = tooltip({"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"})
-    return _square(
-        rows, ordered, [layer("rect", {**places, "fillOpacity": strength, "tooltip": tips}, style="met")], places
-    )
+    strength = {"domain": domain(row["value"] for row in rows), "range": [FAINTEST, STRONGEST]}
+    legend = {"orient": "bottom", "tickCount": 3, "title": "agreement", "symbolType": "square"}
+    tips = {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"}
+    return _triangle(rows, ordered, ("annotator", "other"), strength, legend, tips, "met")
+
+
+def _triangle(
+    rows: Rows, names: list[str], titles: tuple[str, str], strength: Spec, legend: Spec | None, tips: Tips, style: str
+) -> Spec:
+    """A cell for each pair, as large as the names need, with numbers in the cells if they fit.
+
+    The two axes have the same names in the same order, without the first and the last.
+    """
+
+    def named(shown: list[str], **channel: Any) -> Spec:
+        return {"type": "nominal", "sort": shown, "scale": {"domain": shown}, **channel}
+
+    small = {"labelFontSize": SMALL} if len(names) > MANY else {}
+    is_short = max(map(len, names), default=0) <= SHORT
+    top = {"labelAngle": 0 if is_short else -45, "labelLimit": 110, "orient": "top", **small}
+    places = {
+        "y": named(names[1:], field="down", title=titles[0], axis={"labelLimit": 120, **small}),
+        "x": named(names[:-1], field="across", title=titles[1], axis=top),
+    }
+    scale = {**strength, "clamp": True, "zero": False, "nice": False}
+    opacity = {"field": "value", "type": "quantitative", "scale": scale, "legend": legend}
+    layers = [layer("rect", {**places, "fillOpacity": opacity, "tooltip": tooltip(tips)}, style=style)]
+    if len(names) <= MOST_WORDS:
+        words = {**places, "text": {"field": "words", "type": "nominal"}}
+        layers.append(layer("text", words, where="datum.words != ''", fontSize=11, aria=False, style="name"))
+    side = max(SMALLEST, min(LARGEST, CELL * (len(names) - 1)))
+    return layered(rows, layers, width=side, height=side)
+
+
+# Time ---------------------------------------------------------------------------------------------
+
+
+def development_steps(breakdowns: Breakdowns) -> list[Row]:
+    """Agreement over time with times as numbers and in words; milliseconds since 1970 become seconds."""
+    rows = known(breakdowns.development).rows(named=True)
+    times, since = ([seconds(row[name]) for row in rows] for name in ("time", "since"))
+    scale = 1000 if times and all(is_date(time / 1000) for time in times) else 1
+    words = without_midnight([moment(time / scale) for time in times])
+    ends = zip(rows, times, since, words, strict=True)
+    return [{**row, "time": time / scale, "since": start / scale, "when": when} for row, time, start, when in ends]
+
+
+def seconds(time: Any) -> float:
+    """A moment as a number: seconds since 1970, or the number in the data."""
+    if isinstance(time, datetime):
+        return unix_seconds(time)
+    if isinstance(time, date):
+        return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
+    return float(time)
+
+
+def development_rows(breakdowns: Breakdowns) -> list[Row]:
+    """Agreement so far and on the items finished last."""
+    steps = development_steps(breakdowns)
+    scale = 1000 if all(is_date(row["time"]) for row in steps) else 1
+    return [
+        {"kind": kind, "time": row["time"] * scale, "when": row["when"], "size": count(row[size], "item")}
+        | figures(row[name], row[low], row[high])
+        for row in steps
+        for kind, name, low, high, size in DEVELOPMENT
+        if row[name] is not None
+    ]
 
 
 def development(breakdowns: Breakdowns) -> Spec:
     """Agreement over time, of all items so far and of those finished last, with intervals."""
-    _value(breakdowns)
     rows = development_rows(breakdowns)
-    kinds = list(dict.fromkeys(row["kind"] for row in rows))
-    ends = [row[end] for row in rows for end in ("value", "low", "high")]
-    x = _times([row["time"] for row in rows])
+    kinds, times = list(dict.fromkeys(row["kind"] for row in rows)), [row["time"] for row in rows]
+    x = quantity("time", "time", {"zero": False, "nice": False})
+    if are_dated(times):  # in UTC, every label with its year
+        span = (max(times) - min(times)) / 1000
+        format = "%b %Y" if span > LONG_SPAN else "%-d %b %Y" if span > SHORT_SPAN else "%-d %b %Y, %H:%M"
+        axis = {"format": format, "tickCount": 4, "labelAngle": 0, "labelFlush": True, "labelOverlap": "greedy"}
+        scale = {"type": "utc", "nice": False}
+        x = {"field": "time", "type": "temporal", "title": None, "scale": scale, "axis": {**axis, "grid": False}}
     kind = {"field": "kind", "type": "nominal", "sort": kinds}
     colour = {**kind, "title": None, "scale": {"domain": kinds, "range": "category"}}
-    y = quantity("value", "agreement", {"domain": domain(ends), "zero": False, "nice": False})
+    ends = domain(row[end] for row in rows for end in ("value", "low", "high"))
+    y = quantity("value", "agreement", {"domain": ends, "zero": False, "nice": False})
     line = {"x": x, "y": y, "color": colour}
     band = {**line, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     tips = tooltip({"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"})
@@ -445,18 +374,47 @@ def development(breakdowns: Breakdowns) -> Spec:
     return layered(rows, layers)
 
 
-def _lines(breakdowns: Breakdowns, drawn: Rows, name: str, title: str, reference: float | None = None) -> Spec:
-    _value(breakdowns)
-    tips = {"name": name, **AGREEMENT, "size": "rests on"}
-    return across(drawn, title, tips, reference=reference)
+def are_dated(milliseconds: Sequence[float]) -> bool:
+    """Whether times can only be dates."""
+    return all(is_date(time / 1000) for time in milliseconds)
 
 
-def _value(breakdowns: Breakdowns) -> float:
-    """SPA, or an error if it is undefined."""
-    spa = breakdowns.findings.spa
-    if spa.value is None:
-        raise DataError(f"no chart: {spa.undefined}")
-    return spa.value
+TREND_HEIGHT = 200
+
+
+def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
+    """Rows have ``time`` (milliseconds), ``phase, value, low, high, recent``; marks ``time, text``."""
+    axis = {"labelOverlap": True, "tickCount": 6, "labelFlush": True, "format": "%Y-%m-%d %H:%M"}
+    x = {"field": "time", "type": "temporal", "title": None, "axis": axis}
+    settled = rows[len(rows) // 4 :]  # the first items' bounds fill the whole height
+    ends = [value for row in settled for value in (row["low"], row["high"], row["recent"])]
+    ends += [] if target is None else [target]
+    scale = {"domain": [max(0.0, min(ends) - 0.05), min(1.0, max(ends) + 0.05)], "nice": True}
+
+    def y(field: str) -> Spec:
+        return {"field": field, "type": "quantitative", "title": "agreement", "scale": scale}
+
+    phase = {"x": x, "detail": {"field": "phase", "type": "nominal"}}  # a band and lines of its own for each
+    moment = {"field": "time", "type": "temporal", "title": "time", "format": "%Y-%m-%d %H:%M"}
+    tips = tooltip({"items": "items closed", "shown": "so far", "bounds": "safe bounds", "latest": "latest items"})
+    layers = [
+        layer("area", {**phase, "y": y("low"), "y2": {"field": "high"}}, opacity=0.25, clip=True),
+        layer("line", {**phase, "y": y("recent")}, strokeWidth=1.5, strokeDash=[4, 3], clip=True),
+        layer("line", {**phase, "y": y("value")}, strokeWidth=2.5, clip=True),
+        layer("rule", {"x": x, "tooltip": [moment, *tips]}, opacity=0),
+    ]
+    if target is not None:
+        goal, dots = [{"target": target}], [2, 2]
+        layers.append(layer("rule", {"y": y("target")}, rows=goal, strokeDash=dots, strokeWidth=1.5, style="reference"))
+    if marks:
+        rule = {"x": x, "tooltip": tooltip({"text": "mark"})}
+        words = {"x": x, "text": {"field": "text", "type": "nominal"}}
+        layers.append(layer("rule", rule, rows=marks, strokeWidth=1.5, style="reference"))
+        layers.append(layer("text", words, rows=marks, align="left", dx=4, dy=-92, limit=160, style="name"))
+    return layered(rows, layers, height=TREND_HEIGHT)
+
+
+# All charts ---------------------------------------------------------------------------------------
 
 
 CHARTS: Mapping[str, Callable[[Breakdowns], Spec]] = {
@@ -472,13 +430,21 @@ CHARTS: Mapping[str, Callable[[Breakdowns], Spec]] = {
 """Every chart by the id of its figure on a page."""
 
 
-def _method(draw: Callable[[Breakdowns], Spec], *needs: str) -> Callable[[Charts], Any]:
+def draw(id: str, breakdowns: Breakdowns) -> Spec:
+    """The chart of that figure; an error says why it cannot be drawn."""
+    spa = breakdowns.findings.spa
+    if spa.value is None:
+        raise DataError(f"no chart: {spa.undefined}")
+    return CHARTS[id](breakdowns)
+
+
+def _method(id: str, *needs: str) -> Callable[[Charts], Any]:
     """A chart as a method, which computes only the breakdowns that the chart needs."""
 
     def drawn(self: Charts) -> Any:
-        return to_altair(draw(self._compute(needs)))
+        return to_altair(draw(id, self._compute(needs)))
 
-    drawn.__doc__ = draw.__doc__
+    drawn.__doc__ = CHARTS[id].__doc__
     return drawn
 
 
@@ -499,11 +465,11 @@ class Charts:
     def __repr__(self) -> str:
         return f"<Charts: {', '.join(f'{draw.__name__}()' for draw in CHARTS.values())}>"
 
-    schemes = _method(schemes)
-    by_n = _method(by_n)
-    groups = _method(groups, "groups")
-    confusion = _method(confusion, "confusion")
-    matrix = _method(matrix, "confusion")
-    annotators = _method(annotators, "annotators")
-    pairs = _method(pairs, "annotators", "pairs")
-    development = _method(development, "development")
+    schemes = _method("schemes")
+    by_n = _method("by-n")
+    groups = _method("groups", "groups")
+    confusion = _method("confusion", "confusion")
+    matrix = _method("matrix", "confusion")
+    annotators = _method("annotators", "annotators")
+    pairs = _method("pairs", "annotators", "pairs")
+    development = _method("development", "development")

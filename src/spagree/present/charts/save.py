@@ -17,7 +17,7 @@ PNG_SCALE = 2.0
 
 
 def check_extra() -> tuple[Any, Any]:
-    """Altair, whose objects notebooks show, and what draws them; the extra to install if they are not here."""
+    """Altair, whose objects notebooks show, and what draws them; or the extra to install."""
     try:
         import altair
         import vl_convert
@@ -34,21 +34,16 @@ def to_altair(spec: Spec) -> Any:
 
 
 def save(chart: Any, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write a chart, as plain values or an Altair object, as ``stem`` in each format, replacing older files."""
+    """Write a chart, plain or an Altair object, as ``stem`` in each format, replacing older files."""
     _, vl_convert = check_extra()
     paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
     spec = chart if isinstance(chart, dict) else chart.to_dict()
     svg = vl_convert.vegalite_to_svg(json.dumps(spec))
     for path, format in zip(paths, formats, strict=True):
-        write_atomically(path, partial(_write_as, vl_convert, format, svg), force=True)
+        drawn = svg.encode()  # converted, which is much faster than drawing it again
+        if format == "png":
+            drawn = vl_convert.svg_to_png(svg, scale=PNG_SCALE)
+        elif format == "pdf":
+            drawn = vl_convert.svg_to_pdf(svg)
+        write_atomically(path, partial(Path.write_bytes, data=drawn), force=True)
     return paths
-
-
-def _write_as(vl_convert: Any, format: str, svg: str, path: Path) -> None:
-    """Convert the drawn chart, which is much faster than drawing it again."""
-    if format == "png":
-        path.write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
-    elif format == "pdf":
-        path.write_bytes(vl_convert.svg_to_pdf(svg))
-    else:
-        path.write_text(svg, "utf-8")

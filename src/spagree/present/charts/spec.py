@@ -1,7 +1,6 @@
 """Charts as plain Vega-Lite: small dictionaries that a page draws itself and Altair accepts unchanged.
 
-Nothing here needs a library, so writing a report loads none; ``save`` makes pictures, and the objects that notebooks
-show.
+Nothing here needs a library, so writing a report loads none; ``save`` makes pictures and objects for notebooks.
 """
 
 from __future__ import annotations
@@ -76,7 +75,6 @@ def domain(values: Iterable[float | None], lowest: float = 0.0) -> list[float]:
 
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-RAMP = "viridis"  # also readable for colour-blind readers, and in grey
 
 # Okabe and Ito's blue and vermilion, dark enough on white; see style.css for the others.
 PAPER: Mapping[str, str] = {
@@ -106,10 +104,7 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": {**words, **sizes, **faint, "titlePadding": 8, "labelLimit": 150},
         "legend": {**words, **sizes, "orient": "top", "direction": "horizontal", "symbolOpacity": 1},
-        "range": {
-            "category": [colours["accent"], colours["quiet"], colours["warn"], colours["ink"]],
-            "heatmap": {"scheme": RAMP},
-        },
+        "range": {"category": [colours[name] for name in ("accent", "quiet", "warn", "ink")]},
         "rule": {"color": colours["quiet"]},
         **{mark: {"color": colours["accent"]} for mark in ("bar", "line", "area", "point", "circle")},
         "text": {"color": colours["ink"], "font": FONT},
@@ -117,7 +112,6 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
             "reference": {"stroke": colours["soft"]},
             "name": {"fill": colours["ink"]},
             "count": {"fill": colours["soft"]},
-            "same": {"color": colours["line"], "fillOpacity": 0.7},
             "confused": {"color": colours["warn"]},
             "met": {"color": colours["accent"]},
         },
@@ -142,10 +136,7 @@ def across(rows: Rows, title: str, tips: Tips, *, reference: float | None = None
     """
     ends = [row[end] for row in rows for end in ("value", "low", "high")]
     x = quantity("value", title, {"domain": domain([*ends, reference], lowest), "zero": False, "nice": False})
-    y = category()
-    layers = [_reference(reference, x, "x")] if reference is not None else []
-    layers += [whisker(x, y, "x"), _dot(tips, x=x, y=y)]
-    return layered(rows, layers, height=ROW_HEIGHT * max(2, len(rows)))
+    return layered(rows, _intervals(x, category(), ("x", "y"), tips, reference), height=ROW_HEIGHT * max(2, len(rows)))
 
 
 def along(rows: Rows, x_title: str, title: str, tips: Tips, *, reference: float | None = None) -> Spec:
@@ -158,28 +149,27 @@ def along(rows: Rows, x_title: str, title: str, tips: Tips, *, reference: float 
     scale = {"domain": domain([*ends, reference]), "zero": False, "nice": False, "clamp": True}
     x = {**category("name", x_title, labelAngle=0, labelOverlap=True), "type": "ordinal"}
     x["scale"] = {"domain": [row["name"] for row in rows]}  # also those without an interval, in their place
-    y = quantity("value", title, scale)
-    layers = [_reference(reference, y, "y")] if reference is not None else []
-    layers += [whisker(y, x, "y"), _dot(tips, x=x, y=y)]
+    layers = _intervals(quantity("value", title, scale), x, ("y", "x"), tips, reference)
     if len(rows) <= MOST_COUNTED:
         above = {"x": x, "y": {"value": 0}, "text": {"field": "items", "type": "nominal"}}
         layers.append(layer("text", above, fontSize=10, dy=-13, style="count", aria=False))
     return layered(rows, layers, height=HEIGHT)
 
 
-def whisker(along: Spec, across: Spec, axis: str) -> Spec:
-    """The interval, along the figure's axis."""
-    other = "y" if axis == "x" else "x"
-    ends = {axis: {**along, "field": "low"}, f"{axis}2": {"field": "high"}, other: across}
-    return layer("rule", ends, where="isValid(datum.low)", strokeWidth=2)
+def _intervals(figure: Spec, names: Spec, axes: tuple[str, str], tips: Tips, reference: float | None) -> list[Spec]:
+    """The dashed line, intervals and dots; ``axes`` are that of the figures and that of the names.
 
-
-def _dot(tips: Tips, **places: Spec) -> Spec:
-    """Filled, or hollow if the figure rests on few items: colour is not the only sign."""
+    Dots are filled, or hollow if the figure rests on few items: colour is not the only sign.
+    """
+    axis, other = axes
+    layers = []
+    if reference is not None:
+        line = [{"value": reference}]
+        layers.append(layer("rule", {axis: figure}, rows=line, strokeDash=[4, 4], style="reference"))
+    ends = {axis: {**figure, "field": "low"}, f"{axis}2": {"field": "high"}, other: names}
+    layers.append(layer("rule", ends, where="isValid(datum.low)", strokeWidth=2))
     hollow = {"condition": {"test": "datum.kind == 'few'", "value": 0.0}, "value": 1.0}
-    encoding = {**places, "stroke": KINDS, "fill": KINDS, "fillOpacity": hollow, "tooltip": tooltip(tips)}
-    return layer("point", encoding, where="isValid(datum.value)", size=90, strokeWidth=2, filled=False, opacity=1)
-
-
-def _reference(value: float, axis: Spec, along: str) -> Spec:
-    return layer("rule", {along: axis}, rows=[{"value": value}], strokeDash=[4, 4], style="reference")
+    places = {"stroke": KINDS, "fill": KINDS, "fillOpacity": hollow, "tooltip": tooltip(tips)}
+    dot = {axis: figure, other: names, **places}
+    where = "isValid(datum.value)"
+    return [*layers, layer("point", dot, where=where, size=90, strokeWidth=2, filled=False, opacity=1)]

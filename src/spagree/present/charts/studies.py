@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError
-from spagree.estimate import Estimate
 from spagree.estimate.weights import SCHEMES
 from spagree.present.charts.save import to_altair
 from spagree.present.charts.spec import CHOSEN, OTHER, Rows, Spec, across, theme, values
 from spagree.present.sentences import ROUTES, pair_name
-from spagree.present.words import figure, limits, printable
+from spagree.present.tables import in_figures
+from spagree.present.words import printable
 
 if TYPE_CHECKING:
     from spagree.estimate.comparison import Compared
@@ -37,7 +37,7 @@ class Axis:
 
 
 def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = None, detail: str | None = None) -> Spec:
-    """Lines by colour; ``dash`` distinguishes kinds of lines (the first is solid), ``detail`` lines of one colour."""
+    """Lines by colour; ``dash`` tells kinds of lines apart (the first is solid), ``detail`` those of one colour."""
     encoding = {"x": _figures(x), "y": _figures(y), "color": _colour(rows, colour)}
     if dash:
         encoding["strokeDash"] = _names(rows, dash)
@@ -50,19 +50,13 @@ def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = Non
 
 def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels: bool = False) -> Spec:
     """One point per row; with ``labels`` the vertical axis shows names, in row order."""
-    spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its text would be most of the file
+    spoken = len(rows) <= MOST_SPOKEN  # no screen reader can read out a cloud, which would be most of the file
     mark = {"type": "point", "filled": True, "size": size, "opacity": 0.75, "aria": spoken}
     encoding = {"x": _figures(x), "y": _figures(y), "color": _colour(rows, colour)}
     if not labels:
         return _drawn(rows, mark, encoding)
     encoding["y"] = {**_names(rows, y), "axis": {"labelLimit": 260}}
-    return {"data": values(rows), "mark": mark, "encoding": encoding, "width": WIDER}
-
-
-def level(value: float, axis: str = "y") -> Spec:
-    """A thin dashed rule, for a reference value."""
-    rule = {"type": "rule", "strokeDash": [3, 3], "color": "#888888"}
-    return {"data": values([{"value": value}]), "mark": rule, "encoding": {axis: _quantity("value")}}
+    return _drawn(rows, mark, encoding, width=WIDER)
 
 
 def layered(*charts: Spec, own_colours: bool = False) -> Spec:
@@ -84,12 +78,8 @@ def captioned(chart: Spec, title: str, caption: Sequence[str]) -> Spec:
     return {**chart, "title": head}
 
 
-def _drawn(rows: Rows, mark: Spec, encoding: Spec) -> Spec:
-    return {"data": values(rows), "mark": mark, "encoding": encoding, "width": WIDTH, "height": HEIGHT}
-
-
-def _quantity(field: str) -> Spec:
-    return {"field": field, "type": "quantitative"}
+def _drawn(rows: Rows, mark: Spec, encoding: Spec, **size: int) -> Spec:
+    return {"data": values(rows), "mark": mark, "encoding": encoding, **(size or {"width": WIDTH, "height": HEIGHT})}
 
 
 def _figures(axis: Axis) -> Spec:
@@ -97,7 +87,8 @@ def _figures(axis: Axis) -> Spec:
     scale: Spec = {"type": "log"} if axis.log else {"zero": axis.zero}
     ticks = {"tickCount": 4} if axis.log else {}
     shown = {"format": axis.format} if axis.format else {}
-    return {**_quantity(axis.field), "title": axis.title, "scale": scale, "axis": {**shown, **ticks}}
+    channel = {"field": axis.field, "type": "quantitative", "title": axis.title}
+    return {**channel, "scale": scale, "axis": {**shown, **ticks}}
 
 
 def _names(rows: Rows, axis: Axis) -> Spec:
@@ -126,51 +117,37 @@ HALF_WIDTH = Axis("half_width", "± around the number", zero=True)
 ROUTE = Axis("line", "")
 
 
-def planned(rows: Rows) -> Spec:
-    """Rows of a plan, with ``line``, the route in words; a route that brings every item to n has a point for that n."""
-    several = len({row["half_width"] for row in rows if "half_width" in row}) > 1
-    shown = [row for row in rows if row["best"]] if several and "annotations" in rows[0] else rows
-    x, y = (MORE, HALF_WIDTH) if several else (PER_ITEM, MORE)  # the axes depend on what the plan asks for
-    if "annotations" not in rows[0]:  # not half-widths, but a budget or a requirement
-        x, y = (PER_ITEM, MORE) if "require" in rows[0] else (PER_ITEM, HALF_WIDTH)
-    drawn = layered(lines(shown, x, y, ROUTE), points(shown, x, y, ROUTE, size=50))
-    return {**drawn, "config": theme()}
+def plan_chart(rows: Rows) -> Spec:
+    """The plan as a chart: annotations by half-width, or by annotations per item.
 
-
-COMPARED_TIPS = {"name": "", "figure": "agreement", "interval": "interval"}
-GAP_TIPS = {"name": "", "figure": "difference", "interval": "interval"}
-
-
-def compared(figures: Rows, gaps: Rows, *, margin: float | None = None) -> Spec:
-    """Rows of ``name, value, low, high, figure, interval``; a margin is the line a model must stay above."""
-    above = across([{**row, "kind": CHOSEN} for row in figures], "agreement", COMPARED_TIPS)
-    shown = [{**row, "kind": OTHER if row["low"] is None or row["low"] <= 0 <= row["high"] else CHOSEN} for row in gaps]
-    reference = 0.0 if margin is None else -margin
-    below = across(shown, "difference in agreement", GAP_TIPS, reference=reference, lowest=-1.0)
-    own = {"scale": dict.fromkeys(("x", "y", "color"), "independent")}
-    return {"vconcat": [above, below], "resolve": own}
-
-
-def plan_chart(rows: Rows) -> Any:
-    """The plan as a chart: annotations by half-width, or by annotations per item."""
+    A route that brings every item to n has a point for that n.
+    """
     defined = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]
     if not defined:
         raise DataError(f"nothing to draw: {rows[0]['undefined']}")
-    return planned(defined)
+    several = len({row["half_width"] for row in defined if "half_width" in row}) > 1
+    shown = [row for row in defined if row["best"]] if several and "annotations" in defined[0] else defined
+    x, y = (MORE, HALF_WIDTH) if several else (PER_ITEM, MORE)  # the axes depend on what the plan asks for
+    if "annotations" not in defined[0]:  # not half-widths, but a budget or a requirement
+        x, y = (PER_ITEM, MORE) if "require" in defined[0] else (PER_ITEM, HALF_WIDTH)
+    return {**layered(lines(shown, x, y, ROUTE), points(shown, x, y, ROUTE, size=50)), "config": theme()}
+
+
+def compared(sides: Rows, gaps: Rows, *, margin: float | None = None) -> Any:
+    """Figures as rows, below them their differences; a margin is the line a model must stay above."""
+    tips = {"name": "", "shown": "agreement", "interval": "interval"}
+    above = across([{**row, "kind": CHOSEN} for row in sides], "agreement", tips)
+    shown = [{**row, "kind": OTHER if row["low"] is None or row["low"] <= 0 <= row["high"] else CHOSEN} for row in gaps]
+    reference, tips = 0.0 if margin is None else -margin, {**tips, "shown": "difference"}
+    below = across(shown, "difference in agreement", tips, reference=reference, lowest=-1.0)
+    own = {"scale": dict.fromkeys(("x", "y", "color"), "independent")}
+    return to_altair({"vconcat": [above, below], "resolve": own})
 
 
 def comparison_chart(comparison: Compared) -> Any:
     """Every data set with its interval; below, the differences with theirs."""
-    sides = [chart_row(printable(side.name), side.headline.value, side.headline) for side in comparison.sides]
-    gaps = [chart_row(pair_name(pair), pair.difference.value, pair.difference) for pair in comparison.pairs]
-    return to_altair(compared(sides, gaps))
-
-
-def chart_row(name: str, value: float | None, interval: Estimate | None) -> dict[str, Any]:
-    """A figure or a difference with its interval, as the chart takes it."""
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
-    row = {"name": name, "value": value, "low": low, "high": high}
-    return row | {"figure": figure(value), "interval": limits(low, high)}
+    sides = [{"name": printable(side.name), **in_figures(side.headline)} for side in comparison.sides]
+    return compared(sides, [{"name": pair_name(pair), **in_figures(pair.difference)} for pair in comparison.pairs])
 
 
 def models_chart(models: Mapping[str, ModelFindings]) -> Any:
@@ -180,6 +157,6 @@ def models_chart(models: Mapping[str, ModelFindings]) -> Any:
     for model in findings:
         whose = f", items of {model.name}" if len(findings) > 1 else ""
         for name, one in ((f"two people{whose}", model.humans), (f"{model.name} and a person", model.with_humans)):
-            figures.append(chart_row(printable(name, 30), one.value, one))
-    gaps = [chart_row(printable(model.name, 30), model.difference.value, model.difference) for model in findings]
-    return to_altair(compared(figures, gaps, margin=findings[0].margin))
+            figures.append({"name": printable(name, 30), **in_figures(one)})
+    gaps = [{"name": printable(model.name, 30), **in_figures(model.difference)} for model in findings]
+    return compared(figures, gaps, margin=findings[0].margin)

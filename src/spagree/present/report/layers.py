@@ -1,45 +1,36 @@
-"""The page of marks: each text once with a line under it for every annotator, and what each of them marked in words."""
+"""The page of marks: each text once with a line under it for every annotator, and in words what each marked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spagree.errors import count
 from spagree.estimate import Estimate
 from spagree.estimate.marks import FIGURES_OF_MARKS, NO_PLACES, MarkedText, MarkFindings
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
+from spagree.estimate.uncertainty import POPULATIONS
 from spagree.present.next_steps import Source
-from spagree.present.report.page import Chapter, Do, Scale, Top, ends_in_percent, render
-from spagree.present.report.parts import (
-    Card,
-    Cards,
-    Checks,
-    Facts,
-    Fold,
-    Layer,
-    Name,
-    Part,
-    Piece,
-    Quoted,
-    Section,
-    table,
-)
+from spagree.present.report.page import Top, chapter, render
 from spagree.present.report.sections import (
     COLOURS,
     LONGEST_ITEM,
     LONGEST_LABEL,
+    SOFTWARE,
+    Part,
+    Section,
     difference_table,
+    fold,
     group_table,
     ranks,
     read_as,
-    software,
+    short_label,
     source_name,
+    table,
 )
 from spagree.present.spans import WHOM, spans_checks, spans_document, spans_sentences, spans_steps, spans_verdict
-from spagree.present.tables import COLUMNS, columns
+from spagree.present.tables import COLUMNS, columns, in_figures
 from spagree.present.words import FIGURES, escape_controls, figure, interval, left_out, printable, shortest_unique
 from spagree.read.annotations import Understood
 
@@ -52,17 +43,25 @@ MOST_TEXTS = 60
 MOST_LINES = 6  # under a text, one for each annotator; the list has everybody
 MOST_LISTED = 30  # annotators of one text
 LONGEST_QUOTE = 80
+MOST_QUOTES = 24  # marks that are listed below a text without being asked for
 LONGEST_TEXT = 900  # characters that are shown
 LONGEST_GAP, BESIDE = 240, 90  # characters between marks that are shown whole, and those beside a longer gap
 EMPTY_LINES = re.compile(r"\n\s*\n")
 INVISIBLE = "\u200c\u200d"  # join letters in many scripts, and steer nothing on a page
-LEVEL_FIGURES = columns("name:name value interval", {"name": "figure"})
-SHARES = columns("name:name value interval", {"name": "at another annotator, a mark meets", "value": "share"})
+LEVEL_FIGURES = columns("name:name=figure; value; interval")
+SHARES = columns("name:name=at another annotator, a mark meets; value=share; interval")
 CLASSES = [COLUMNS[name] for name in ("class", "agreement", "interval", "marks")]
 PEOPLE = [
     COLUMNS[name]
-    for name in ("annotator", "confirmed", "confirmed interval", "found", "found interval", "marks", "items")
+    for name in ("annotator", "confirmed", "confirmed_interval", "found", "found_interval", "marks", "items")
 ]
+
+
+class Piece(NamedTuple):
+    """A part of a text, and the lines under it: the level of an annotator, and a colour."""
+
+    text: str
+    lines: Sequence[tuple[int, int]] = ()
 
 
 def spans_page(
@@ -75,125 +74,117 @@ def spans_page(
 ) -> str:
     """The page as text; ``tables`` are those of the classes and annotators, as far as they are known."""
     cards = text_cards(disputed, findings.data.labels)
-    sections = _sections(findings, cards, tables, understood, source, groups)
-    body = Chapter(_first_screen(findings, cards, source), [*sections])
+    sections = [*_sections(findings, cards, tables, understood, source, groups)]
     data = findings.data
     about = f"{count(data.marks, 'mark')} in {count(data.items, 'text')} by {count(data.annotators, 'annotator')}"
-    return render(
-        title=source_name(understood),
-        about=about,
-        links=body.links(),
-        body=body.html(),
-        specs={},
-        figures=spans_document(findings, groups, source),
-    )
+    figures = spans_document(findings, groups, source)
+    return render(source_name(understood), about, figures, *chapter(_first_screen(findings, cards, source), sections))
 
 
-def _first_screen(findings: MarkFindings, cards: Cards, source: Source | None) -> Top:
+def _first_screen(findings: MarkFindings, cards: Part, source: Source | None) -> Top:
     exact, said, words = findings.exact, spans_verdict(findings), " ".join(spans_sentences(findings))
-    if exact.value is None:
-        return Top(said, "no number", escape_controls(words), None, (), (), (), (), "", "")
-    ends = {name: ends_in_percent(exact.intervals.get(name)) for name in POPULATIONS}
-    key = tuple(
-        ("wide" if name == ANNOTATORS else "range", WHOM[name], interval(exact.intervals[name]).replace(" to ", "–"))
-        for name in POPULATIONS
-        if ends.get(name)
-    )
-    spoken = f"From 0 to 1: {figure(exact.value)}; " + "; ".join(f"{whom} {limits}" for _, whom, limits in key)
+    order = [name for name in POPULATIONS if name in exact.intervals and exact.intervals[name].low is not None]
+    ends = "; ".join(f"{WHOM[name]} {interval(exact.intervals[name])}".replace(" to ", "–") for name in order)
     met = {name: each.value for name, each in findings.outcomes.items() if each.value is not None}
-    levels = tuple((f"v{place}", FIGURES[name], 100 * share) for place, (name, share) in enumerate(met.items()))
-    steps = tuple(map(Do, spans_steps(findings, source)))
-    scale = Scale(100 * exact.value, ends[ITEMS], ends[ANNOTATORS], None, None, spoken)
-    shown = scale, key, levels, steps if cards.rows else ()
-    same = "same mark, same label" if findings.characters.undefined == NO_PLACES else "same span, same label"
-    return Top(said, figure(exact.value), words, *shown, spans_checks(findings), "", "", same, " of marks")
+    if exact.value is None:
+        return Top.of(said, exact, words, {})
+    return Top.of(
+        said,
+        exact,
+        words,
+        {name: WHOM[name] for name in order},
+        spoken=f"From 0 to 1: {figure(exact.value)}; {ends}",
+        levels=[(f"v{place}", FIGURES[name], 100 * share) for place, (name, share) in enumerate(met.items())],
+        steps=[(step, "") for step in spans_steps(findings, source)] if cards["rows"] else [],
+        checks=spans_checks(findings),
+        measure="same mark, same label" if findings.characters.undefined == NO_PLACES else "same span, same label",
+        unit=" of marks",
+    )
 
 
 def _sections(
     findings: MarkFindings,
-    cards: Cards,
+    cards: Part,
     tables: Mapping[str, polars.DataFrame],
     understood: Understood | None,
     source: Source | None,
     groups: Groups | None,
 ) -> Iterator[Section]:
-    seen = findings.data.pairable_items
-    if cards.rows:
+    data, rows = findings.data, cards["rows"]
+    if rows:
         lead = "Under a text, one line for each annotator, in the order of the list; the line's style is the label's."
-        title = f"{len(cards.rows):,} of {count(seen, 'text')} that several people saw are marked differently"
-        pieces = any(piece.lines for card in cards.rows for piece in card.pieces)
-        yield Section("items", "Texts", title, lead if pieces else "", [cards])
-    labels, shown = findings.data.labels, {each.key for each in cards.classes}
-    classes = {label: str(place) for label, place in ranks(labels).items() if str(place) in shown}
+        seen = count(data.pairable_items, "text")
+        title = f"{len(rows):,} of {seen} that several people saw are marked differently"
+        has_lines = any(lines for card in rows for _, lines in card["pieces"])
+        yield Section("items", "Texts", title, [cards], lead if has_lines else "")
+    shown = {key for key, _ in cards["classes"]}
+    classes = {label: str(place) for label, place in ranks(data.labels).items() if str(place) in shown}
     where = [table("outcomes", "What a mark meets", _named(findings.outcomes), SHARES)]
     if "classes" in tables:
         where.append(table("classes", "Labels", tables["classes"].rows(named=True), CLASSES, picks={"class": classes}))
     if findings.exact.value is not None:
         step = next((each for each in spans_steps(findings, source) if each.code in FIGURES), None)
         title = "No differences" if step is None else f"Most differences: {FIGURES[step.code]}"
-        yield Section("where", "Where", title, "", where)
-    note = "confirmed: of their marks, how many others made; found: of the others' marks, how many they made."
+        yield Section("where", "Where", title, where)
     people: list[Part] = []
     if "annotators" in tables:
+        note = "confirmed: of their marks, how many others made; found: of the others' marks, how many they made."
         people.append(table("annotators", "Each annotator", tables["annotators"].rows(named=True), PEOPLE, note=note))
     if groups is not None:
-        people += [group_table(groups), Fold("Differences between groups", [difference_table(groups)])]
+        people += [group_table(groups), fold("Differences between groups", [difference_table(groups)])]
     if people:
-        yield Section("people", "Annotators", "Whose marks others confirm, and who finds theirs", "", people)
+        yield Section("people", "Annotators", "Whose marks others confirm, and who finds theirs", people)
     levels = {name: getattr(findings, name) for name in (*FIGURES_OF_MARKS, "characters_beyond_chance")}
     checks = spans_checks(findings)
-    method: list[Part] = [
-        Fold(f"All {len(checks)} checks", [Checks(checks)], "checks"),
+    facts = [] if understood is None else [*read_as(understood)]
+    facts.append(("Seen", f"{count(data.annotations, 'visit')}, {data.empty:,} of them without a mark"))
+    facts += [("Left out", f"{count(size, 'annotation')}: {left_out(why)}") for why, size in data.left_out.items()]
+    facts += [("Weights", findings.exact.weights), ("Software", SOFTWARE)]
+    method = [
+        fold(f"All {len(checks)} checks", [{"kind": "checks", "rows": checks}], "checks"),
         table("levels", "All figures", _named(levels), LEVEL_FIGURES),
-        Facts(tuple(_facts(findings, understood))),
+        {"kind": "facts", "rows": facts},
     ]
-    yield Section("method", "Method", "How it was computed", "", method)
+    yield Section("method", "Method", "How it was computed", method)
 
 
 def _named(figures: Mapping[str, Estimate]) -> list[dict[str, Any]]:
     known = {name: each for name, each in figures.items() if each.undefined != NO_PLACES}
-    rows = known.items()
-    return [{"name": FIGURES[name], "value": each.value, "low": each.low, "high": each.high} for name, each in rows]
-
-
-def _facts(findings: MarkFindings, understood: Understood | None) -> Iterator[tuple[str, str]]:
-    if understood is not None:
-        yield from read_as(understood)
-    data = findings.data
-    yield "Seen", f"{count(data.annotations, 'visit')}, {data.empty:,} of them without a mark"
-    for why, size in data.left_out.items():
-        yield "Left out", f"{count(size, 'annotation')}: {left_out(why)}"
-    yield "Weights", findings.exact.weights
-    yield "Software", software()
+    return [{"name": FIGURES[name], **in_figures(each)} for name, each in known.items()]
 
 
 # Texts in layers ---------------------------------------------------------------------------------------
 
 
-def text_cards(disputed: Sequence[MarkedText], labels: Mapping[str, int]) -> Cards:
+def text_cards(disputed: Sequence[MarkedText], labels: Mapping[str, int]) -> Part:
     """A card for each text; the filters offer only what is on the cards, the commonest labels first."""
-    places = ranks(labels)
-    people = {
-        name: f"a{place}" for place, name in enumerate(sorted({name for each in disputed for name in each.marks}))
-    }
+    places, shown = ranks(labels), set[str]()
+    everybody = sorted({name for each in disputed for name in each.marks})
+    people = {name: f"a{place}" for place, name in enumerate(everybody)}
     short = shortest_unique([each.item for each in disputed])
-    rows, shown = [], set()
+    rows = []
     for each in disputed:
         own = {label for made in each.marks.values() for _, _, label in made}
         drawn = [] if each.keys else [*each.marks.values()]
         shown |= own
+        cut = [] if each.text is None else [*pieces(each.text, drawn, places)]
+        layers = [
+            (short_label(name), [_quoted(each, mark, places) for mark in made])
+            for name, made in [*each.marks.items()][:MOST_LISTED]
+        ]
         rows.append(
-            Card(
-                short[each.item],
-                printable(each.item, LONGEST_ITEM) or "''",
-                f"agreement {figure(each.agreement)}",
-                (),
-                tuple(str(place) for place in sorted(places[label] for label in own)),
-                tuple(people[name] for name in each.marks),
-                pieces=() if each.text is None else tuple(pieces(each.text, drawn, places)),
-                layers=tuple(_layers(each, places)),
-                unlisted=max(0, len(each.marks) - MOST_LISTED),
-            )
+            {
+                "name": short[each.item],
+                "full": printable(each.item, LONGEST_ITEM) or "''",
+                "share": f"agreement {figure(each.agreement)}",
+                "classes": [str(place) for place in sorted(places[label] for label in own)],
+                "annotators": [people[name] for name in each.marks],
+                "pieces": cut,
+                "lines": 1 + max((level for _, lines in cut for level, _ in lines), default=-1),
+                "layers": layers,
+                "is_long": sum(len(quotes) for _, quotes in layers) > MOST_QUOTES,  # the reader opens the list
+                "unlisted": max(0, len(each.marks) - MOST_LISTED),
+            }
         )
     notes = [f"The {len(rows)} texts that lose most."] if len(rows) == MOST_TEXTS else []
     if disputed and all(each.text is None and not each.keys for each in disputed):
@@ -203,36 +194,32 @@ def text_cards(disputed: Sequence[MarkedText], labels: Mapping[str, int]) -> Car
         )
     if any(len(each.marks) > MOST_LINES and not each.keys for each in disputed):
         notes.append(f"Lines stand for the first {MOST_LINES} annotators of a text.")
-    return Cards(
-        tuple(rows),
-        tuple(Name(str(place), printable(label, LONGEST_LABEL)) for label, place in places.items() if label in shown),
-        tuple(Name(key, printable(name, LONGEST_LABEL)) for name, key in people.items()),
-        " ".join(notes),
-    )
+    return {
+        "kind": "cards",
+        "rows": rows,
+        "classes": [(str(place), printable(label, LONGEST_LABEL)) for label, place in places.items() if label in shown],
+        "annotators": [(key, printable(name, LONGEST_LABEL)) for name, key in people.items()],
+        "note": " ".join(notes),
+    }
 
 
-def _layers(disputed: MarkedText, places: Mapping[str, int]) -> Iterator[Layer]:
-    """What each annotator marked, in words."""
-    text, keys = disputed.text, disputed.keys
-    for name, made in [*disputed.marks.items()][:MOST_LISTED]:
-        quotes = []
-        for start, end, label in made:
-            if keys:
-                words = _quote(keys[int(start)])
-            else:
-                words = f"{start:g}–{end:g}" if text is None else _quote(text[int(start) : int(end)])
-            quotes.append(Quoted(words, printable(label, LONGEST_LABEL), min(places[label], COLOURS - 1)))
-        yield Layer(printable(name, LONGEST_LABEL) or "''", tuple(quotes))
+def _quoted(of: MarkedText, mark: tuple[float, float, str], places: Mapping[str, int]) -> tuple[str, str, int]:
+    """What was marked, with its label and colour."""
+    start, end, label = mark
+    if of.keys:
+        words = _quote(of.keys[int(start)])
+    else:
+        words = f"{start:g}–{end:g}" if of.text is None else _quote(of.text[int(start) : int(end)])
+    return words, printable(label, LONGEST_LABEL), min(places[label], COLOURS - 1)
 
 
 def pieces(
     text: str, marks: Sequence[Sequence[tuple[float, float, str]]], places: Mapping[str, int]
 ) -> Iterator[Piece]:
-    """A text cut where marks start and end; each piece with the lines under it, an annotator's level and a colour.
+    """A text cut where marks start and end; each piece with the lines under it: level and colour.
 
-    >>> cut = pieces("to Leiden", [[(3, 9, "place")], [(0, 9, "place")]], {"place": 0})
-    >>> [(piece.text, piece.lines) for piece in cut]
-    [('to ', ((1, 0),)), ('Leiden', ((0, 0), (1, 0)))]
+    >>> [tuple(piece) for piece in pieces("to Leiden", [[(3, 9, "place")], [(0, 9, "place")]], {"place": 0})]
+    [('to ', [(1, 0)]), ('Leiden', [(0, 0), (1, 0)])]
     """
     marked = [[(int(start), int(end), label) for start, end, label in made] for made in marks[:MOST_LINES]]
     begin, room = 0, LONGEST_TEXT
@@ -241,9 +228,9 @@ def pieces(
         begin = max(0, min((start for start, _, _ in apart), default=0) - BESIDE)
     ends = {begin, len(text), *(end for made in marked for mark in made for end in mark[:2] if end > begin)}
     if begin:
-        yield Piece("[…] ", ())
+        yield Piece("[…] ")
     for start, end in pairwise(sorted(ends)):
-        lines = []
+        lines: list[tuple[int, int]] = []
         for level, made in enumerate(marked):
             covering = [label for first, last, label in made if first <= start and end <= last]
             lines += [(level, min(places[covering[0]], COLOURS - 1))] if covering else []
@@ -251,9 +238,9 @@ def pieces(
         if not lines and len(words) > LONGEST_GAP:
             before, after = words[:BESIDE] if start else "", words[-BESIDE:] if end < len(text) else ""
             words = f"{before} […] {after}"
-        yield Piece(_harmless(EMPTY_LINES.sub("\n", words[:room])), tuple(lines))
+        yield Piece(_harmless(EMPTY_LINES.sub("\n", words[:room])), lines)
         if len(words) > room:
-            yield Piece(" […]", ())
+            yield Piece(" […]")
             return
         room -= len(words)
 

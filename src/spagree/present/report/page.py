@@ -1,6 +1,4 @@
-"""Sections → HTML. Labels may be hostile: everything is escaped, and the page's policy allows only its embedded
-scripts, each identified by its hash.
-"""
+"""Sections → HTML. Labels may be hostile: everything is escaped, and only embedded scripts run, known by hash."""
 
 from __future__ import annotations
 
@@ -14,28 +12,30 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from spagree import __version__
 from spagree.errors import MissingExtraError, count, there
+from spagree.estimate import Estimate
 from spagree.estimate.actions import CLASSES, PERIOD
-from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Interval
+from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS
 from spagree.present.charts.agreement import annotator_keys, class_keys, development_steps
 from spagree.present.charts.spec import PAGE, theme
-from spagree.present.next_steps import NextStep, Source, next_steps
-from spagree.present.report.parts import Section, table
-from spagree.present.report.sections import Told, sections, source_name
-from spagree.present.sentences import headline, on_the_scale, whom
-from spagree.present.tables import columns
-from spagree.present.verdicts import Checked, Verdict, checked, paper_sentence, verdict
+from spagree.present.next_steps import NextStep
+from spagree.present.report.sections import Section, sections, source_name, table
+from spagree.present.sentences import headline, whom
+from spagree.present.tables import columns, in_figures
+from spagree.present.verdicts import Checked, Told, Verdict
 from spagree.present.words import escape_controls, figure, interval, moment, percent, printable, quoted
-from spagree.read.annotations import Understood
 from spagree.read.timestamps import is_date
 from spagree.write import write_atomically
 
 LEVELS = {"all": "all agree on", "most": "a majority on", "none": "no majority on"}
 CHECKS = ("Precision", "Coverage", "Assumption", "Weights", "Beyond chance", "Overlap", "Annotators", "Left out")
+FOLDER = "spagree.present.report"
+LIBRARY = "library.js"
+DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d)?")
 
 
 def write_report(html: str, path: Path, *, force: bool = False) -> Path:
@@ -44,44 +44,11 @@ def write_report(html: str, path: Path, *, force: bool = False) -> Path:
     return path
 
 
-def page(told: Told, figures: Mapping[str, Any], *, target: float | None = None, since: str = "") -> str:
+def page(told: Told, figures: Mapping[str, Any], since: str = "") -> str:
     """The page as text; the same agreement gives the same bytes."""
-    body = Chapter(first_screen(told, target, since), sections(told))
     return render(
-        title=source_name(told.understood),
-        about=about(told),
-        links=body.links(),
-        body=body.html(),
-        specs=body.specs(),
-        figures=figures,
+        source_name(told.understood), about(told), figures, *chapter(first_screen(told, since), sections(told))
     )
-
-
-def tell(breakdowns: Breakdowns, understood: Understood | None, source: Source, target: float | None = None) -> Told:
-    """Put the verdict, the checks and the steps into words, once for the whole page."""
-    steps = next_steps(there(breakdowns.steps) or (), source.without_folders())
-    found = checked(breakdowns)
-    return Told(breakdowns, understood, source.options, verdict(breakdowns, target, found), found, steps)
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The scale from 0 to 1 in percent: both intervals, the value, guessing and the target."""
-
-    value: float
-    these: tuple[float, float] | None
-    others: tuple[float, float] | None
-    guessing: float | None
-    target: float | None
-    spoken: str
-
-
-@dataclass(frozen=True, slots=True)
-class Do:
-    """A next step on the page; ``pick`` is the key by which its link filters the items."""
-
-    step: NextStep
-    pick: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,69 +58,83 @@ class Top:
     verdict: Verdict
     value: str
     words: str
-    scale: Scale | None
-    key: tuple[tuple[str, str, str], ...]
+    scale: Mapping[str, Any] | None = None
+    """In percent: both intervals, the value, guessing and the target; and how all of it is spoken."""
+    key: Sequence[tuple[str, str, str]] = ()
     """Kind of mark, whom it is for, and the figures."""
-    levels: tuple[tuple[str, str, float], ...]
+    levels: Sequence[tuple[str, str, float]] = ()
     """Kind of bar, in words, and its share of the items in percent."""
-    steps: tuple[Do, ...]
-    checks: tuple[Checked, ...]
-    since: str
-    quote: str
+    steps: Sequence[tuple[NextStep, str]] = ()
+    """Each step with the key by which its link filters the items."""
+    checks: Sequence[Checked] = ()
+    since: str = ""
+    quote: str = ""
     measure: str = "agreement (SPA)"
-    of: str = " of items"
+    unit: str = " of items"
+
+    @classmethod
+    def of(
+        cls,
+        verdict: Verdict,
+        shown: Estimate,
+        words: str,
+        whom: Mapping[str, str],
+        *,
+        marks: Mapping[str, float | None] = MappingProxyType({"guessing": None, "target": None}),
+        spoken: str = "",
+        **more: Any,
+    ) -> Top:
+        """A figure on its scale, with the intervals for ``whom`` and with other marks."""
+        if shown.value is None:
+            return cls(verdict, "no number", escape_controls(words), **more)
+        scale: dict[str, Any] = {"spoken": spoken, "value": 100 * shown.value, **dict.fromkeys(POPULATIONS)}
+        key = []
+        for name, who in whom.items():
+            ends = shown.intervals[name]
+            if ends.low is not None and ends.high is not None:
+                scale[name] = (100 * ends.low, 100 * ends.high)
+                key.append(("wide" if name == ANNOTATORS else "range", who, interval(ends).replace(" to ", "–")))
+        for name, value in marks.items():
+            scale[name] = None if value is None else 100 * value
+            if value is not None:
+                key.append((name, name, figure(value, 2) if name == "guessing" else f"{value:g}"))
+        return cls(verdict, figure(shown.value), escape_controls(words), scale=scale, key=key, **more)
 
 
-def first_screen(told: Told, target: float | None = None, since: str = "") -> Top:
+def first_screen(told: Told, since: str = "") -> Top:
     """Word the first screen."""
-    findings = told.breakdowns.findings
-    spa = findings.spa
-    words = escape_controls(" ".join(headline(findings)))
-    if spa.value is None:
-        return Top(told.verdict, "no number", words, None, (), (), _to_do(told), (), since, "")
-    ends = {name: ends_in_percent(spa.intervals.get(name)) for name in POPULATIONS}
-    guess = findings.chance["krippendorff_alpha"].expected
-    scale = Scale(
-        100 * spa.value,
-        ends[ITEMS],
-        ends[ANNOTATORS],
-        None if guess is None else 100 * guess,
-        None if target is None else 100 * target,
-        on_the_scale(findings),
-    )
-    key = [
-        ("wide" if name == ANNOTATORS else "range", who, interval(spa.intervals[name]).replace(" to ", "–"))
-        for name, who in whom(findings).items()
-    ]
-    key += [] if guess is None else [("guessing", "guessing", figure(guess, 2))]
-    key += [] if target is None else [("target", "target", f"{target:g}")]
-    quote = "" if told.verdict.state == "problem" else paper_sentence(told.breakdowns, told.verdict)
-    checks = tuple(check for check in told.checked if check.state != "fine" or check.title in CHECKS)
+    findings, target = told.breakdowns.findings, told.target
+    classes, people = class_keys(told.breakdowns), annotator_keys(told.breakdowns)
+    steps = []
+    for step in told.steps:
+        keys = classes if step.code == CLASSES else people
+        picks = [keys[name] for name in step.names if name in keys]
+        if step.code == PERIOD and DATE.fullmatch(step.names[0]):
+            picks = [f"d{day}" for day in step.names]
+        steps.append((step, " ".join(picks) if len(picks) == len(step.names) else ""))
+    words = " ".join(headline(findings))
+    if findings.spa.value is None:
+        return Top.of(told.verdict, findings.spa, words, {}, steps=steps, since=since)
     levels: list[tuple[str, str, float]] = []
     found = there(told.breakdowns.levels)
     if found is not None:
         sizes = {"all": found.everybody, "most": found.majority, "none": found.nobody}
         levels = [(kind, LEVELS[kind], 100 * size / sum(sizes.values())) for kind, size in sizes.items()]
-    shown = figure(spa.value), words, scale, tuple(key), tuple(levels), _to_do(told)
-    return Top(told.verdict, *shown, checks, since, quote)
-
-
-def ends_in_percent(ends: Interval | None) -> tuple[float, float] | None:
-    """Both limits on the scale, if there are any."""
-    return None if ends is None or ends.low is None or ends.high is None else (100 * ends.low, 100 * ends.high)
-
-
-def _to_do(told: Told) -> tuple[Do, ...]:
-    classes, people = class_keys(told.breakdowns), annotator_keys(told.breakdowns)
-    picked = []
-    for step in told.steps:
-        if step.code == PERIOD and DATE.fullmatch(step.names[0]):
-            picked.append(Do(step, " ".join(f"d{day}" for day in step.names)))
-            continue
-        keys = classes if step.code == CLASSES else people
-        known = [keys[name] for name in step.names if name in keys]
-        picked.append(Do(step, " ".join(known) if len(known) == len(step.names) else ""))
-    return tuple(picked)
+    guess = findings.chance["krippendorff_alpha"].expected
+    by_chance = "" if guess is None else f", by chance {figure(guess)}"
+    return Top.of(
+        told.verdict,
+        findings.spa,
+        words,
+        whom(findings),
+        marks={"guessing": guess, "target": target},
+        spoken=f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{by_chance}",
+        levels=levels,
+        steps=steps,
+        checks=[check for check in told.checked if check.state != "fine" or check.title in CHECKS],
+        since=since,
+        quote="" if told.verdict.state == "problem" else told.for_paper,
+    )
 
 
 def about(told: Told) -> str:
@@ -166,8 +147,9 @@ def about(told: Told) -> str:
         label, most = max(data.labels.items(), key=lambda each: (each[1], each[0]))
         share = percent(most / sum(data.labels.values()))
         parts.append(f"{count(data.classes, 'class', 'classes')}, {share} of labels are {quoted(label)}")
-    if told.options.get("question"):
-        parts.append(f"question: {printable(str(told.options['question']), 60)}")
+    question = told.source.options.get("question") if told.source else None
+    if question:
+        parts.append(f"question: {printable(str(question), 60)}")
     if there(told.breakdowns.development) is not None:
         steps = development_steps(told.breakdowns)
         ends = [each for each in (steps[0]["since"], steps[-1]["time"]) if is_date(each)]
@@ -177,52 +159,37 @@ def about(told: Told) -> str:
     return " · ".join(parts)
 
 
-FOLDER = "spagree.present.report"
-LIBRARY = "library.js"
-DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d)?")
+def chapter(
+    top: Top, sections: Sequence[Section], prefix: str = ""
+) -> tuple[list[str], list[tuple[str, str]], dict[str, Any]]:
+    """One question as HTML, the targets of its navigation, and its charts by name.
 
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """One question: its first screen and its sections; ``prefix`` makes its ids unique on the page."""
-
-    top: Top
-    sections: Sequence[Section]
-    prefix: str = ""
-
-    def html(self) -> list[str]:
-        """The first screen and every section, as separate pieces."""
-        top = template("top.html.j2").render(top=self.top, prefix=self.prefix)
-        return [top, *(section_html(each, self.prefix) for each in self.sections)]
-
-    def links(self) -> list[tuple[str, str]]:
-        """The targets of the navigation."""
-        return [(self.prefix + "top", "Number"), *((self.prefix + each.id, each.short) for each in self.sections)]
-
-    def specs(self) -> dict[str, Any]:
-        """The charts by name."""
-        return {self.prefix + name: spec for name, spec in specs(self.sections).items()}
+    ``prefix`` makes its ids unique on the page.
+    """
+    html = [template("top.html.j2").render(top=top, prefix=prefix), *(section_html(each, prefix) for each in sections)]
+    links = [(f"{prefix}top", "Number"), *((f"{prefix}{each.id}", each.short) for each in sections)]
+    return html, links, {f"{prefix}{name}": spec for name, spec in specs(sections).items()}
 
 
 def section_html(section: Section, prefix: str = "") -> str:
-    """One section alone, for a page that updates while it is open."""
+    """One section alone."""
     html: str = template("section.html.j2").render(section=section, prefix=prefix)
     return html
 
 
 def specs(sections: Sequence[Section]) -> dict[str, Any]:
-    """The charts of some sections as plain values, by name."""
-    return {figure.id: figure.spec for section in sections for figure in section.figures}
+    """The charts of some sections as plain values, by name, also those that a reader opens."""
+    parts = [inside for section in sections for part in section.parts for inside in (part, *part.get("parts", ()))]
+    return {part["id"]: part["spec"] for part in parts if part["kind"] == "figure"}
 
 
 def render(
-    *,
     title: str,
     about: str,
-    links: Sequence[tuple[str, str]],
-    body: Sequence[str],
-    specs: Mapping[str, Any],
     figures: Mapping[str, Any],
+    body: Sequence[str],
+    links: Sequence[tuple[str, str]],
+    specs: Mapping[str, Any],
 ) -> str:
     """The whole page, with embedded scripts and styles, whose hashes are in its policy.
 
@@ -245,6 +212,39 @@ def render(
         theme=in_script(theme(PAGE)),
     )
     return html
+
+
+# Several questions on one page --------------------------------------------------------------------
+
+
+OVERVIEW = columns("question:name; value=SPA; interval; items:count=items used; found:words")
+
+
+def questions_page(title: str, questions: Mapping[str, tuple[Told, str] | str], figures: Mapping[str, Any]) -> str:
+    """One page for all questions: what is said about each and what changed, or why it has no figures."""
+    rows: list[dict[str, Any]] = []
+    body, links, specs = [""], [("questions", "Overview")], dict[str, Any]()
+    for place, (name, each) in enumerate(questions.items()):
+        if isinstance(each, str):
+            continue
+        told, since = each
+        findings, prefix = told.breakdowns.findings, f"q{place + 1}-"
+        said = {"items": findings.data.pairable_items, "found": f"{told.verdict.icon} {told.verdict.sentence}"}
+        rows.append({"question": name, **in_figures(findings.spa), **said})
+        html, within, drawn = chapter(first_screen(told, since), sections(told), prefix)
+        shown = {"name": name, "about": about(told), "prefix": prefix, "body": html, "links": within[1:]}
+        body.append(template("question.html.j2").render(shown))
+        links.append((f"{prefix}question", printable(name, 30)))
+        specs |= drawn
+    failed = {name: why for name, why in questions.items() if isinstance(why, str)}
+    nothing = dict.fromkeys(("value", "low", "high", "items"))
+    rows += [{"question": name, **nothing, "found": f"✕ Not measured: {why}"} for name, why in failed.items()]
+    overview = table("overview", "Agreement of each question", rows, OVERVIEW)
+    body[0] = section_html(Section("questions", "Overview", "All questions", [overview]))
+    return render(title, f"{count(len(rows), 'question')}, measured separately", figures, body, links, specs)
+
+
+# What a page embeds --------------------------------------------------------------------------------
 
 
 def policy(scripts: Sequence[str], style: str) -> str:
@@ -325,48 +325,3 @@ def _whole_dates(text: str) -> str:
 def template(name: str, package: str = FOLDER, folder: str = "templates") -> Any:
     """One template, ready to render."""
     return _environment(package, folder).get_template(name)
-
-
-# Several questions on one page --------------------------------------------------------------------
-
-
-OVERVIEW = columns("question:name spa interval items:count found:words", {"spa": "SPA", "items": "items used"})
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A measured question."""
-
-    name: str
-    told: Told
-    chapter: Chapter
-
-    @property
-    def about(self) -> str:
-        """What was measured."""
-        return about(self.told)
-
-
-def questions_page(
-    title: str, questions: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any]
-) -> str:
-    """One page for all questions; ``failed`` maps those without figures to the reason."""
-    rows: list[dict[str, Any]] = []
-    for each in questions:
-        findings, said = each.told.breakdowns.findings, each.told.verdict
-        ends = {"spa": findings.spa.value, "low": findings.spa.low, "high": findings.spa.high}
-        more = {"items": findings.data.pairable_items, "found": f"{said.icon} {said.sentence}"}
-        rows.append({"question": each.name, **ends, **more})
-    nothing = dict.fromkeys(("spa", "low", "high", "items"))
-    rows += [{"question": name, **nothing, "found": f"✕ Not measured: {why}"} for name, why in failed.items()]
-    overview = table("overview", "Agreement of each question", rows, OVERVIEW)
-    body = [section_html(Section("questions", "Overview", "All questions", "", [overview]))]
-    links: list[tuple[str, str]] = [("questions", "Overview")]
-    specs: dict[str, Any] = {}
-    for each in questions:
-        shown = {"question": each, "body": each.chapter.html(), "links": each.chapter.links()[1:]}
-        body.append(template("question.html.j2").render(shown))
-        links.append((f"{each.chapter.prefix}question", printable(each.name, 30)))
-        specs |= each.chapter.specs()
-    about = f"{count(len(rows), 'question')}, measured separately"
-    return render(title=title, about=about, links=links, body=body, specs=specs, figures=figures)
