@@ -31,7 +31,7 @@ Items = list[dict[str, int]]
 
 
 def by_code(agreement: spagree.Agreement) -> dict[str, Check]:
-    return {check.code: check for check in checks(agreement.evidence.summary(agreement.findings))}
+    return {check.code: check for check in checks(agreement.summed_up())}
 
 
 def measured(items: Items) -> spagree.Agreement:

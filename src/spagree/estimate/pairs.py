@@ -30,6 +30,7 @@ from spagree.codes import (
     run_starts,
     sums,
 )
+from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.counts.tally import Tally
 from spagree.errors import DataError, UsageError, count
 from spagree.estimate.uncertainty import (
@@ -380,8 +381,8 @@ class Concentration:
     share_of_half: float
 
 
-def concentration(tally: Tally) -> Concentration | None:
-    """Who made how much; None if no annotator is known.
+def concentration(tally: Tally) -> Concentration:
+    """Who made most of the annotations, and how few people made half.
 
     >>> rows = [{"yes": 2}, {"no": 2}]
     >>> from dataclasses import replace
@@ -391,7 +392,7 @@ def concentration(tally: Tally) -> Concentration | None:
     made = sorted((tally.annotators or {}).items(), key=lambda each: (-each[1], each[0]))
     so_far = list(accumulate(count for _, count in made))
     if not so_far or not so_far[-1]:
-        return None
+        raise UsageError(NO_ANNOTATORS)
     (name, most), half = made[0], bisect_left(so_far, so_far[-1] / 2)
     return Concentration(len(made), name, most / so_far[-1], half + 1, so_far[half] / so_far[-1])
 
