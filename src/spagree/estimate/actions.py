@@ -91,10 +91,8 @@ class Grounds:
 
     def weights(self, n: Floats) -> Floats:
         """k(n) of each item, relative to the largest; 0 below two annotations."""
-        whole = n.astype(np.int64)
-        sizes = counted(whole)[0]  # np.unique would load numpy.ma, which takes as long as all steps
-        by_size = relative_weights(self.weigh([int(size) for size in sizes if size > 1]), sizes)
-        return by_size[np.searchsorted(sizes, whole)]
+        sizes = counted(n.astype(np.int64))[0].tolist()
+        return relative_weights(self.weigh([size for size in sizes if size > 1]), n)
 
     @cached_property
     def disagreement(self) -> Disagreement | None:

@@ -16,7 +16,7 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.jackknife import entry_of_each
+from spagree.estimate.jackknife import Kinds, entry_of_each
 from spagree.estimate.others import InTally
 from spagree.estimate.uncertainty import AT_THE_END, FEW_ITEMS, mean_error, wilson_each
 from spagree.estimate.votes import LabelCounts
@@ -57,7 +57,8 @@ class PairableAnnotations:
     """Annotations of pairable items by known annotators, item by item, each beside the others of its item.
 
     ``agree`` sums the agreement with the other n − 1 annotations (n_c − 1 for nominal labels), ``pairs`` is the item's
-    A, and ``unit`` is what varies independently: the item, or its cluster.
+    A, and ``unit`` is what varies independently: the item, or its cluster. A tally knows neither the items nor the
+    labels of annotations, but how many ``times`` there are alike ones.
     """
 
     people: int
@@ -68,7 +69,9 @@ class PairableAnnotations:
     n: Floats
     agree: Floats
     pairs: Floats
+    times: Floats
     similarity: Floats | None = None
+    knows_items: bool = True
 
     @classmethod
     def of(cls, codes: Codes, votes: LabelCounts) -> PairableAnnotations:
@@ -76,33 +79,23 @@ class PairableAnnotations:
         used = (codes.annotator >= 0) & (votes.n > 1)[codes.item]
         item, entry = codes.item[used].astype(np.int64), entry_of_each(votes)[used]
         who, label = codes.annotator[used].astype(np.int64), votes.label[entry]
-        figures = votes.n[item], votes.agreeing[entry], votes.agreeing_pairs[item]
+        figures = votes.n[item], votes.agreeing[entry], votes.agreeing_pairs[item], np.ones(len(item))
         return cls(len(codes.annotators), who, item, votes.unit_of[item], label, *figures, votes.similarity)
+
+    @classmethod
+    def of_kinds(cls, kinds: Kinds) -> PairableAnnotations:
+        """From the kinds of annotations of each annotator that a tally keeps."""
+        used = kinds.n[kinds.kind] > 1
+        kind, who = kinds.kind[used], kinds.who[used]
+        unknown, each = np.full(len(who), -1), np.arange(len(who))
+        n, agree, pairs = (np.asarray(1.0 * figure[kind]) for figure in (kinds.n, kinds.own - 1, kinds.pairs))
+        times = kinds.times[used]
+        return cls(len(kinds.annotators), who, unknown, each, unknown, n, agree, pairs, times, knows_items=False)
 
     def where(self, chosen: NDArray[np.bool_] | Ints) -> PairableAnnotations:
         """Some of the annotations."""
-        return replace(
-            self,
-            annotator=self.annotator[chosen],
-            item=self.item[chosen],
-            unit=self.unit[chosen],
-            label=self.label[chosen],
-            n=self.n[chosen],
-            agree=self.agree[chosen],
-            pairs=self.pairs[chosen],
-        )
-
-    @property
-    def against_rest(self) -> Floats:
-        """How much more the others of its item agree with each annotation than with each other, from three on."""
-        n, agree = self.n, self.agree
-        return np.asarray(agree / (n - 1) - (self.pairs - 2 * agree) / ((n - 1) * (n - 2)))
-
-    @cached_property
-    def by_annotator(self) -> list[Ints]:
-        """The rows of each annotator, in order."""
-        order = np.argsort(self.annotator, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.annotator, minlength=self.people))[:-1])
+        columns = ("annotator", "item", "unit", "label", "n", "agree", "pairs", "times")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
     @cached_property
     def by_item(self) -> tuple[Ints, Ints, Ints]:
@@ -110,21 +103,23 @@ class PairableAnnotations:
         starts = run_starts(self.item)
         return run_of_each(self.item), starts, np.diff(starts, append=len(self.item))
 
+    @property
+    def against_rest(self) -> Floats:
+        """How much more the others of its item agree with each annotation than with each other, from three on."""
+        n, agree = self.n, self.agree
+        return np.asarray(agree / (n - 1) - (self.pairs - 2 * agree) / ((n - 1) * (n - 2)))
+
     def means(self, values: Floats) -> Means:
         """The mean of each annotator's values, one per annotation; summed within units before they are squared."""
-        items = np.bincount(self.annotator, minlength=self.people).astype(np.float64)
-        mean = ratio(sums(self.annotator, values, self.people), items)
+        items = sums(self.annotator, self.times, self.people)
+        mean = ratio(sums(self.annotator, self.times * values, self.people), items)
         first, place = numbered(self.annotator, self.unit)
-        who, size = self.annotator[first], np.bincount(place).astype(np.float64)
+        who, alike, size = self.annotator[first], self.times[first], np.bincount(place).astype(np.float64)
         deviation = sums(place, values - mean[self.annotator], len(first))
-        units = np.bincount(who, minlength=self.people).astype(np.float64)
-        squares, sizes = (sums(who, each**2, self.people) for each in (deviation, size))
+        units, squares, sizes = (
+            sums(who, alike * each, self.people) for each in (np.ones(len(who)), deviation**2, size**2)
+        )
         return Means.of(items, mean, squares, units, sizes)
-
-
-def alike(one: Ints, other: Ints, similarity: Floats | None) -> Floats:
-    """How much labels agree, two by two."""
-    return np.asarray(one == other if similarity is None else similarity[one, other], dtype=np.float64)
 
 
 class Means(NamedTuple):
@@ -183,28 +178,23 @@ def against_others(visits: PairableAnnotations, level: float) -> AgainstOthers:
 
     Two who copy from each other make everybody beside them stand out. Annotators are therefore named only if they also
     stand out when the agreement of any two others with each other is left out: Holm's test takes the largest p of all
-    these. It names someone who is like the others in at most one data set in twenty.
+    these. It names someone who is like the others in at most one data set in twenty. A tally does not say who met whom,
+    so nobody in it is named.
     """
     compared = visits.where(visits.n >= THREE)
     found = compared.means(compared.against_rest)
-    against = _against(found, level)
-    p = found.p_for_holm
-    apart = rejected(p)
-    p[apart] = [max(p[person], _without_two(compared, person)) for person in apart]
-    named = rejected(p)
-    for person in apart:
-        against.stands_out[person] = True if person in named else None
-        against.why_not[person] = None if person in named else OTHERS_ALIKE
-    return against
-
-
-def _against(found: Means, level: float) -> AgainstOthers:
-    """The differences with their intervals; nobody is named yet."""
     # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
     low, high = (2 * end - 1 for end in wilson_each((1 + found.mean) / 2, found.stderr / 2, found.units, level))
-    unknown = (found.units < FEW_ITEMS).tolist()
-    stands_out: list[bool | None] = [None if each else False for each in unknown]
-    why_not = [FEW_OF_THREE if each else None for each in unknown]
+    few, p = found.units < FEW_ITEMS, found.p_for_holm
+    stands_out: list[bool | None] = [None if each else False for each in few.tolist()]
+    why_not = [FEW_OF_THREE if each else None for each in few.tolist()]
+    apart, named, alike = rejected(p), list[int](), OTHERS_ALIKE if visits.knows_items else WHO_MET_WHOM
+    if visits.knows_items:
+        p[apart] = [max(p[person], _without_two(compared, person)) for person in apart]
+        named = rejected(p)
+    for person in apart:
+        stands_out[person] = True if person in named else None
+        why_not[person] = None if person in named else alike
     return AgainstOthers(found.mean, low, high, stands_out, why_not)
 
 
@@ -225,7 +215,7 @@ def _without_two(compared: PairableAnnotations, person: int) -> float:
     many annotations of an item. Of three annotations nothing is left to compare with. 1 if too few items are left, 0 if
     no two met that often.
     """
-    rows, (number, starts, sizes) = compared.by_annotator[person], compared.by_item
+    rows, (number, starts, sizes) = np.flatnonzero(compared.annotator == person), compared.by_item
     mine, around = compared.where(rows), sizes[number[rows]]
     value, unit = mine.against_rest, np.unique(mine.unit, return_inverse=True)[1].ravel()
     # Any two others of each of these items, and how the person compares with the rest without these two
@@ -238,7 +228,9 @@ def _without_two(compared: PairableAnnotations, person: int) -> float:
     pair = numbered(*both)[1]
     met = np.bincount(pair)
     n, agree, remaining = mine.n[own], mine.agree[own], (mine.n[own] - 1) * (mine.n[own] - 2) - 2
-    agreeing = mine.pairs[own] - 2 * agree - 2 * alike(others.label[one], others.label[two], others.similarity)
+    first, second = others.label[one], others.label[two]
+    alike = 1.0 * (first == second) if others.similarity is None else others.similarity[first, second]
+    agreeing = mine.pairs[own] - 2 * agree - 2 * alike
     after = np.where(remaining > 0, agree / (n - 1) - agreeing / np.maximum(remaining, 1), 0.0)
     # Sums over all units, changed by the units in which the two met
     first, cell = numbered(pair, unit[own])
@@ -326,17 +318,15 @@ def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, l
     are then over clusters. ``agreement`` is the probability that another annotator, drawn at random from a random one
     of the annotator's shared items, gave the same label; every item counts the same, however many others annotated it.
     """
-    visits = PairableAnnotations.of(codes, votes)
     annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=len(codes.annotators))
     return _table(
         codes.annotators,
         annotations.astype(np.int64),
         annotations / max(codes.items, 1),
-        visits.means(visits.agree / (visits.n - 1)),
+        PairableAnnotations.of(codes, votes),
         votes.sizes.without(jackknife.annotators(codes, votes), by_n),
         labels=codes.labels,
         shares=label_shares(codes, votes.cluster),
-        against=against_others(visits, level),
         spa=spa,
         level=level,
     )
@@ -350,23 +340,6 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
     """
     kinds, tally = people.kinds, people.tally
     size, shared, n = len(kinds.annotators), kinds.shared, kinds.n
-    agree, pairs = kinds.own - 1.0, kinds.pairs
-
-    def means(least: int, values: Floats) -> Means:
-        """The mean of a value of each kind over the annotations of items with so many annotations."""
-        used = (n >= least).astype(np.float64)
-        values = np.where(n >= least, values, 0.0)
-        items = kinds.sums(used)
-        mean = ratio(kinds.sums(values), items)
-        squares = kinds.squares(used, values, mean)
-        return Means.of(items, mean, np.maximum(squares, 0.0), items, items)
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = means(2, agree / (n - 1))
-        compared = means(THREE, agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2)))
-    against = _against(compared, level)
-    for person in rejected(compared.p_for_holm):
-        against.stands_out[person], against.why_not[person] = None, WHO_MET_WHOM
     annotations = kinds.sums(np.ones(len(n)))
     labels = tuple(sorted(tally.labels))
     place = {label: number for number, label in enumerate(labels)}
@@ -382,11 +355,10 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
         kinds.annotators,
         annotations.astype(np.int64),
         annotations / max(tally.items, 1),
-        found,
+        PairableAnnotations.of_kinds(kinds),
         people.sizes.without(people.left_out("people")[1], by_n),
         labels=labels,
         shares=LabelShares(commonest, most, one_label),
-        against=against,
         spa=spa,
         level=level,
     )
@@ -396,17 +368,17 @@ def _table(
     names: tuple[str, ...],
     annotations: Ints,
     coverage: Floats,
-    found: Means,
+    visits: PairableAnnotations,
     without: Floats,
     *,
     labels: tuple[str, ...],
     shares: LabelShares,
-    against: AgainstOthers,
     spa: float | None,
     level: float,
 ) -> polars.DataFrame:
     import polars
 
+    found, against = visits.means(visits.agree / (visits.n - 1)), against_others(visits, level)
     low, high = wilson_each(found.mean, found.stderr, found.units, level)
     reasons = [
         NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else ONE_CLUSTER if unknown else None

@@ -164,8 +164,9 @@ def chance(
     if isinstance(people, str) or reason:
         coefficients[CONGER] = _undefined(reason, level, "flat")
         return coefficients
-    by_n, own = by_scheme["flat"], _LabelsOfEach.of(people)
-    found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, own.together(), own.mean(counts.labels))
+    by_n, own, nobody = by_scheme["flat"], _LabelsOfEach.of(people), np.zeros(0, dtype=np.int64)
+    expected = float(own.by_chance(nobody, nobody, 1)[0])
+    found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, expected, own.mean(counts.labels))
     variance = jackknife.variance(*own.without(people, by_n)("items"))
     known = told if isinstance(told, str) else (told, own.without(told, by_n))
     coefficients[CONGER] = found.corrected("flat", variance, known, interval_for)
@@ -256,7 +257,7 @@ class _Coefficient:
         shares: Floats,
     ) -> Self:
         """From the weights and what would agree by chance."""
-        weights = informing = relative_weights(by_n, votes.n.astype(np.int64))
+        weights = informing = relative_weights(by_n, votes.n)
         observed = total(votes.items * weights * votes.agreement) / total(votes.items * weights)
         if rule.rare_labels_decide:
             differ = (1 - votes.across(shares))[votes.label]
@@ -381,11 +382,6 @@ class _LabelsOfEach:
         mean = self.own.sum(axis=0) / (self.given.sum(axis=1) > 0).sum()
         return np.array([mean[place[label]] if label in place else 0.0 for label in labels])
 
-    def together(self) -> float:
-        """Agreement by chance, the mean over all pairs of annotators."""
-        nobody = np.zeros(0, dtype=np.int64)
-        return float(self.by_chance(nobody, nobody, 1)[0])
-
     def without(self, others: Others, by_n: ByN) -> Without:
         """As for the other coefficients, but what is left out also changes how each annotator labels."""
         codes, who = others.codes, others.codes.annotator.astype(np.int64)
@@ -422,11 +418,8 @@ class _LabelsOfEach:
         order = np.argsort(unit, kind="stable")
         starts = np.searchsorted(unit[order], np.arange(0, size + step, step))
         for place, (start, end) in enumerate(pairwise(starts)):
-            row, out, units = (
-                rows[order[start:end]],
-                unit[order[start:end]] - place * step,
-                min(step, size - place * step),
-            )
+            row, out = rows[order[start:end]], unit[order[start:end]] - place * step
+            units = min(step, size - place * step)
             who = codes.annotator[row].astype(np.int64)
             first, visit = numbered(out, who)
             out, who = out[first], who[first]

@@ -13,7 +13,7 @@ totals, so an item counts for a class as often as the class was given to it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -75,15 +75,9 @@ class Disagreement:
         """Items with two annotations or more."""
         return self.votes.pairable()
 
-    def weight(self, n: Floats) -> Floats:
-        """k(n) relative to the largest, computed once per distinct n."""
-        whole = n.astype(np.int64)
-        sizes = counted(whole)[0]
-        return relative_weights(self.by_n, sizes)[np.searchsorted(sizes, whole)]
-
     def contributions(self, votes: LabelCounts) -> Floats:
         """What an item of each group contributes to all disagreement, k(n)·(1 − P); 0 with one annotation."""
-        return self.weight(votes.n) * np.maximum(0.0, 1 - votes.agreement)
+        return relative_weights(self.by_n, votes.n) * np.maximum(0.0, 1 - votes.agreement)
 
     @cached_property
     def total(self) -> float:
@@ -109,7 +103,8 @@ class Disagreement:
         first, second = pairs_within(counted(votes.group)[1])
         group, size = votes.group[first], len(votes.labels)
         n = votes.n[group]
-        weight = votes.items[group] * self.weight(n) / (n * (n - 1)) * 2 * votes.count[first] * votes.count[second]
+        weight = votes.items[group] * relative_weights(self.by_n, n) / (n * (n - 1))
+        weight = weight * 2 * votes.count[first] * votes.count[second]
         one, other = votes.label[first], votes.label[second]
         if votes.similarity is not None:
             weight = weight * (1 - votes.similarity[one, other])
@@ -155,9 +150,10 @@ class Disagreement:
         """
         import polars
 
-        names = {"class": polars.String, "other": polars.String, "share": polars.Float64, "expected": polars.Float64}
-        rows = [(each.one, each.other, each.share, each.expected, each.items, each.more) for each in self.confusions()]
-        return polars.DataFrame(rows, {**names, "items": polars.Int64, "more": polars.Boolean}, orient="row")
+        kinds = [polars.String, polars.String, polars.Float64, polars.Float64, polars.Int64, polars.Boolean]
+        names = ("class", "other", "share", "expected", "items", "more")
+        rows = [astuple(each) for each in self.confusions()]
+        return polars.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")
 
     def disputed(self, table: Held, codes: Codes | None, most: int) -> polars.DataFrame:
         """The same as ``items`` with votes and texts; from the codes if the annotations were fetched."""
@@ -202,8 +198,9 @@ class Disagreement:
         enough = int(np.searchsorted(np.cumsum(votes.items[order]), most))
         least = max(float(added[order[min(enough, len(order) - 1)]]), ROUNDING)
         sizes = np.unique(votes.n[added >= least - ROUNDING])
-        highest = {int(n): 1 - least / float(k) + ROUNDING for n, k in zip(sizes, self.weight(sizes), strict=True)}
-        chosen = [(nw.col("annotations") == n) & (nw.col("agreement") <= limit) for n, limit in highest.items()]
+        highest = (1 - least / relative_weights(self.by_n, sizes) + ROUNDING).tolist()
+        limits = zip(sizes.astype(np.int64).tolist(), highest, strict=True)
+        chosen = [(nw.col("annotations") == n) & (nw.col("agreement") <= limit) for n, limit in limits]
         candidates = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
         return table.counts.filter(nw.col("item").is_in(to_polars(candidates.select("item"))["item"].to_list()))
 
@@ -268,7 +265,7 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
     sets = [as_set(label) for label in votes.labels]
     options = sorted(frozenset[str]().union(*sets))
     pairable = votes.pairable()
-    weight = pairable.items * Disagreement(votes, by_n).weight(pairable.n)
+    weight = pairable.items * relative_weights(by_n, pairable.n)
     rows = []
     for option in options:
         chosen = np.array([option in options for options in sets])[pairable.label]
@@ -284,8 +281,7 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
         rows.append((option, int(chosen_times), part, items, value, expected, kappa, items < FEW_ITEMS))
     names = ("option", "annotations", "share", "items", "agreement", "expected", "kappa", "few")
     kinds: dict[str, Any] = dict.fromkeys(names, polars.Float64) | {"option": polars.String, "few": polars.Boolean}
-    kinds |= dict.fromkeys(("annotations", "items"), polars.Int64)
-    frame = polars.DataFrame(rows, schema={name: kinds[name] for name in names}, orient="row")
+    frame = polars.DataFrame(rows, kinds | dict.fromkeys(("annotations", "items"), polars.Int64), orient="row")
     return frame.sort("few", "kappa", "option", nulls_last=True)
 
 
