@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
+from spagree.codes import Codes, Floats, Ints, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
 from spagree.estimate.jackknife import Kinds, entry_of_each
@@ -261,26 +261,10 @@ class LabelShares:
 
 
 def label_shares(codes: Codes, cluster: Ints | None = None) -> LabelShares:
-    """Unknown annotators (−1) still count among the others of an item; ``cluster`` is that of each item.
-
-    >>> item, annotator = np.repeat(np.arange(9, dtype=np.int32), 3), np.tile(np.array([0, 1, 2], dtype=np.int32), 9)
-    >>> label = np.where(annotator == 2, np.int32(1), item % 2)
-    >>> order = np.lexsort((annotator, label, item))
-    >>> shares = label_shares(Codes(item, annotator[order], label[order], ("ann", "bob", "cyd"), ("no", "yes")))
-    >>> shares.commonest.tolist(), shares.share.round(2).tolist(), shares.one_label
-    ([0, 0, 1], [0.56, 0.56, 1.0], [False, False, True])
-    """
-    annotators, width = len(codes.annotators), max(1, len(codes.labels))
-    named = codes.annotator >= 0
-    annotator = codes.annotator[named].astype(np.int64)
-    keys, times = counted(annotator * width + codes.label[named])
-    who, what, count = keys // width, keys % width, times.astype(np.float64)
-    order = np.lexsort((what, -count, who))
-    first = order[run_starts(who[order])]
-    commonest, most = np.full(annotators, -1, dtype=np.int64), np.zeros(annotators)
-    commonest[who[first]], most[who[first]] = what[first], count[first]
-    annotations = np.bincount(annotator, minlength=annotators)
-    share = ratio(most, annotations)
+    """Unknown annotators (−1) still count among the others of an item; ``cluster`` is that of each item."""
+    annotators, named = len(codes.annotators), codes.annotator >= 0
+    who, what = codes.annotator[named].astype(np.int64), codes.label[named].astype(np.int64)
+    commonest, share = _commonest(who, what, np.ones(len(who)), annotators)
     if not (share == 1.0).any():
         return LabelShares(commonest, share, [False] * annotators)
     # Who gives one label more often than their items explain
@@ -300,15 +284,30 @@ def label_shares(codes: Codes, cluster: Ints | None = None) -> LabelShares:
         np.minimum.at(least, place.ravel(), shares)
         return np.exp(sums(both[0], np.log(least), annotators))
 
-    options = np.full(annotators, width)
+    options = np.full(annotators, max(1, len(codes.labels)))
     np.minimum.at(options, person, choices[where])
     p = np.minimum(1.0, options * product(np.repeat(same, same)[used] / n[where]))
     shared = sums(person, np.ones(len(person)), annotators)
     # Annotators whose items cannot make p small are not in the family: the test could never reject for them.
     tested = (shared > 1) & (options * product(rarest[where]) <= ALPHA)
-    p = np.where(share == 1.0, p, 1.0)
-    adjusted = holm([float(each) if ask else None for each, ask in zip(p, tested, strict=True)])
-    return LabelShares(commonest, share, [each is not None and each <= ALPHA for each in adjusted])
+    return LabelShares(commonest, share, _blindly(p, tested, share))
+
+
+def _commonest(who: Ints, label: Ints, times: Floats, people: int) -> tuple[Ints, Floats]:
+    """The label that each gave most often, the first if tied, and its share of theirs; −1 for who gave none."""
+    first, place = numbered(who, label)
+    count, person = sums(place, times, len(first)), who[first]
+    order = np.lexsort((label[first], -count, person))
+    best = order[run_starts(person[order])]
+    commonest, most = np.full(people, -1, dtype=np.int64), np.zeros(people)
+    commonest[person[best]], most[person[best]] = label[first[best]], count[best]
+    return commonest, ratio(most, sums(who, times, people))
+
+
+def _blindly(p: Floats, tested: NDArray[np.bool_], share: Floats) -> list[bool]:
+    """Who gave one label only, and by Holm's test among those it could name more often than their items explain."""
+    named = rejected(np.where(tested, np.where(share == 1.0, p, 1.0), np.nan))
+    return [place in named for place in range(len(p))]
 
 
 def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
@@ -318,11 +317,10 @@ def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, l
     are then over clusters. ``agreement`` is the probability that another annotator, drawn at random from a random one
     of the annotator's shared items, gave the same label; every item counts the same, however many others annotated it.
     """
-    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=len(codes.annotators))
     return _table(
         codes.annotators,
-        annotations.astype(np.int64),
-        annotations / max(codes.items, 1),
+        np.bincount(codes.annotator[codes.annotator >= 0], minlength=len(codes.annotators)).astype(np.int64),
+        codes.items,
         PairableAnnotations.of(codes, votes),
         votes.sizes.without(jackknife.annotators(codes, votes), by_n),
         labels=codes.labels,
@@ -339,26 +337,20 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
     may copy from each other; and who always gives one label is named only if that holds whatever the others could give.
     """
     kinds, tally = people.kinds, people.tally
-    size, shared, n = len(kinds.annotators), kinds.shared, kinds.n
-    annotations = kinds.sums(np.ones(len(n)))
-    labels = tuple(sorted(tally.labels))
+    n, labels = kinds.n, tuple(sorted(tally.labels))
     place = {label: number for number, label in enumerate(labels)}
     label = np.array([place[each] for each in kinds.label], dtype=np.int64)
-    given = sums(kinds.who * len(labels) + label[kinds.kind], kinds.times, size * len(labels)).reshape(size, -1)
-    commonest, most = given.argmax(axis=1), ratio(given.max(axis=1), annotations)
-    blindly = len(labels) * np.exp(kinds.sums(np.where(n > 1, np.log(kinds.own / n), 0.0)))
-    tested = (shared > 1) & (len(labels) * np.exp(kinds.sums(np.where(n > 1, -np.log(n), 0.0))) <= ALPHA)
-    p = np.where(most == 1, blindly, 1.0).tolist()
-    adjusted = holm([each if ask else None for each, ask in zip(p, tested.tolist(), strict=True)])
-    one_label = [p is not None and p <= ALPHA for p in adjusted]
+    commonest, share = _commonest(kinds.who, label[kinds.kind], kinds.times, len(kinds.annotators))
+    p = len(labels) * np.exp(kinds.sums(np.where(n > 1, np.log(kinds.own / n), 0.0)))
+    tested = (kinds.shared > 1) & (len(labels) * np.exp(kinds.sums(np.where(n > 1, -np.log(n), 0.0))) <= ALPHA)
     return _table(
         kinds.annotators,
-        annotations.astype(np.int64),
-        annotations / max(tally.items, 1),
+        kinds.sums(np.ones(len(n))).astype(np.int64),
+        tally.items,
         PairableAnnotations.of_kinds(kinds),
         people.sizes.without(people.left_out("people")[1], by_n),
         labels=labels,
-        shares=LabelShares(commonest, most, one_label),
+        shares=LabelShares(commonest, share, _blindly(p, tested, share)),
         spa=spa,
         level=level,
     )
@@ -367,7 +359,7 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
 def _table(
     names: tuple[str, ...],
     annotations: Ints,
-    coverage: Floats,
+    items: int,
     visits: PairableAnnotations,
     without: Floats,
     *,
@@ -387,7 +379,7 @@ def _table(
     columns = {
         "annotator": names,
         "annotations": annotations,
-        "coverage": coverage,
+        "coverage": annotations / max(items, 1),
         "shared": found.items.astype(np.int64),
         "agreement": found.mean,
         "stderr": found.stderr,

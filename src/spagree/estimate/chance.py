@@ -118,13 +118,6 @@ def chance(
 
     ``counts`` are the votes, if the tally keeps them; ``people`` are the annotators, or why they are not known, and
     ``told`` what they tell about others, or why nothing.
-
-    >>> from spagree.estimate.votes import votes
-    >>> from spagree.estimate.weights import weigh
-    >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
-    >>> coefficients = chance(data, votes(data), weigh("flat", data), 0.95)
-    >>> round(coefficients["krippendorff_alpha"].value, 4), round(coefficients["brennan_prediger"].value, 4)
-    (0.5333, 0.5)
     """
     if counts is None or not tally.pairable_items:
         reason = NO_PATTERNS if counts is None else NOT_PAIRABLE

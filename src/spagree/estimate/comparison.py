@@ -220,12 +220,7 @@ def _correlation(a: Side, b: Side, figure: str, population: str) -> float:
 
 
 def newcombe(a: float, one: Interval, b: float, other: Interval, rho: float) -> Interval:
-    """The interval of b − a from the intervals of both and their correlation.
-
-    >>> found = newcombe(0.5, Interval(0.05, 0.4, 0.6), 0.8, Interval(0.04, 0.7, 0.86), 0.0)
-    >>> round(found.low, 3), round(found.high, 3)
-    (0.159, 0.417)
-    """
+    """The interval of b − a from the intervals of both and their correlation."""
 
     def joined(mine: float | None, theirs: float | None) -> float:
         x, y = mine or 0.0, theirs or 0.0
@@ -382,14 +377,6 @@ def find_groups(
     ``people`` are the annotations with the group of each, or why they are unknown unless the tally of a group has the
     kinds of annotations of each annotator. Groups of annotators are compared for other annotators; groups of items,
     which the same people annotate, for these ones unless told otherwise.
-
-    >>> from dataclasses import replace
-    >>> votes = {("", (("en", "yes", 2),)): 3, ("", (("de", "no", 1), ("de", "yes", 1))): 2}
-    >>> grouped = Grouped(None, "language", votes)
-    >>> whole = replace(Tally.from_patterns(grouped.patterns()), grouped=grouped)
-    >>> groups = find_groups(whole, "flat", 0.95, Metric("nominal"))
-    >>> {name: findings.spa.value for name, findings in groups.findings.items()}, groups.differences[0].difference.value
-    ({'de': 0.0, 'en': 1.0}, 1.0)
     """
     if tally.grouped is None or tally.grouped.by is None:
         return None

@@ -140,14 +140,7 @@ class Disagreement:
         ]
 
     def classes(self) -> polars.DataFrame:
-        """``class, other, share, expected, items, more``: pairs of classes by their share of all disagreement.
-
-        >>> from spagree.estimate.votes import votes
-        >>> from spagree.counts.tally import Tally
-        >>> items = votes(Tally.from_items([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 2}]))
-        >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share", "items").rows()
-        [('a', 'b', 0.666666666667, 2), ('b', 'c', 0.333333333333, 1)]
-        """
+        """``class, other, share, expected, items, more``: pairs of classes by their share of all disagreement."""
         import polars
 
         kinds = [polars.String, polars.String, polars.Float64, polars.Float64, polars.Int64, polars.Boolean]
@@ -253,12 +246,6 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
 
     ``agreement`` is SPA of the yes/no question whether the option was chosen, under the weights in use; ``items`` are
     those on which someone chose it. Chance means choosing it blindly with the same frequency.
-
-    >>> from spagree.estimate.votes import votes
-    >>> from spagree.counts.tally import Tally
-    >>> counts = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
-    >>> option_agreement(counts, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
-    [('b', 1, 0.6666666666666666), ('a', 4, 1.0)]
     """
     import polars
 
@@ -291,14 +278,7 @@ ONE_ITEM = "only one item with this class has two annotations, too few to show h
 
 
 def classes(votes: LabelCounts, level: float) -> polars.DataFrame:
-    """One row per class, lowest agreement first; classes seen on few items come last.
-
-    >>> from spagree.estimate.votes import votes
-    >>> from spagree.counts.tally import Tally
-    >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
-    >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
-    [('b', 3, 2, 0.3333333333333333), ('a', 4, 3, 0.5)]
-    """
+    """One row per class, lowest agreement first; classes seen on few items come last."""
     import polars
 
     annotations = votes.per_label(votes.count)

@@ -53,14 +53,6 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     1980, 817–838): z = Σ(n − n̄)(P − P̄)/√v with v = Σ(n − n̄)²(P − P̄)², from the residuals under the null hypothesis.
     The few items with some n may all agree by chance and then add nothing to v, so v is raised at each n towards what
     this agreement implies, as behind an interval (docs/studies/assumption.md).
-
-    >>> from spagree.estimate.votes import item_groups
-    >>> from spagree.counts.tally import Tally
-    >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
-    >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
-    >>> result = missingness(items, 0.95)
-    >>> round(result.z, 3), round(result.p, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.196, 0.845, [(2, 2), (4, 2)])
     """
     parts = {n: groups.only(n) for n in groups.sizes.n.tolist()}
     rows = []

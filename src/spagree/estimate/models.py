@@ -126,14 +126,7 @@ def among_people(
     weights: str = DEFAULT,
     interval_for: str = AUTO,
 ) -> ModelFindings:
-    """Compare a model with people: ``answers`` has a row of label codes for each run, one for each item, −1 for none.
-
-    >>> from fractions import Fraction
-    >>> codes = in_order(*(np.array(each) for each in ([0, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 1])), ["no", "yes"], "ab")
-    >>> found = among_people("bot", codes, np.array([[0, 1]]), {2: Fraction(1)})
-    >>> found.with_humans.value, found.humans.value, found.difference.value, found.verdict
-    (0.75, 0.5, 0.25, 'cannot_tell')
-    """
+    """Compare a model with people: ``answers`` has a row of label codes for each run, −1 for items without one."""
     given = np.bincount(codes.item, minlength=answers.shape[1])
     labelled = (answers >= 0).any(axis=0)
     kept = labelled & (given > 1)

@@ -93,13 +93,7 @@ class Overlap:
 
 
 def overlap(codes: Codes, *, bridges: bool = True) -> Overlap:
-    """The graph of annotators who share items; finding thin bridges looks at every pair that met.
-
-    >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> links = overlap(Codes(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
-    >>> [team.annotators for team in links.teams], links.alone, links.single_items
-    ([('a', 'b'), ('c', 'd')], ('e',), 1)
-    """
+    """The graph of annotators who share items; finding thin bridges looks at every pair that met."""
     size = np.bincount(codes.item, minlength=codes.items)
     shared = (size[codes.item] > 1) & (codes.annotator >= 0)
     people = len(codes.annotators)
@@ -382,13 +376,7 @@ class Concentration:
 
 
 def concentration(tally: Tally) -> Concentration:
-    """Who made most of the annotations, and how few people made half.
-
-    >>> rows = [{"yes": 2}, {"no": 2}]
-    >>> from dataclasses import replace
-    >>> concentration(replace(Tally.from_items(rows), annotators={"ann": 2, "bob": 1, "cyd": 1}))
-    Concentration(annotators=3, busiest='ann', share=0.5, half=1, share_of_half=0.5)
-    """
+    """Who made most of the annotations, and how few people made half."""
     made = sorted((tally.annotators or {}).items(), key=lambda each: (-each[1], each[0]))
     so_far = list(accumulate(count for _, count in made))
     if not so_far or not so_far[-1]:

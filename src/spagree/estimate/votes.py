@@ -94,12 +94,7 @@ class Sizes:
         return cls(sizes, add_up(place, items, len(sizes)), add_up(place, items * agreeing, len(sizes)))
 
     def value(self, by_n: Mapping[int, Fraction]) -> float:
-        """SPA = Σ k P / Σ k, of marks Σ k P / Σ k S/n, in exact rationals, rounded once (docs/mathematics.md §1).
-
-        >>> sizes = item_groups(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}])).sizes
-        >>> sizes.value({2: Fraction(1), 3: Fraction(1)}) == 2 / 3
-        True
-        """
+        """SPA = Σ k P / Σ k, of marks Σ k P / Σ k S/n, in exact rationals, rounded once (docs/mathematics.md §1)."""
         rows = [*zip(self.n.tolist(), map(Fraction, self.items), map(Fraction, self.agreeing), strict=True)]
         above = [by_n[n] * agreeing / (n * (n - 1)) for n, _, agreeing in rows]
         below = [by_n[n] * (items / n if self.of_marks else items) for n, items, _ in rows]
@@ -251,12 +246,7 @@ class ItemGroups(Clustered):
 
 
 def item_groups(tally: Tally, counts: LabelCounts | None = None) -> ItemGroups:
-    """The pairable items by (n, agreeing pairs), and by cluster; from the ``counts`` if labels agree in part.
-
-    >>> groups = item_groups(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
-    >>> groups.n.tolist(), groups.agreeing_pairs.tolist(), groups.items.tolist()
-    ([2, 2, 3], [0.0, 2.0, 6.0], [1.0, 1.0, 1.0])
-    """
+    """The pairable items by (n, agreeing pairs), and by cluster; from the ``counts`` if labels agree in part."""
     if counts is not None and counts.similarity is not None:
         return counts.groups
     cells = [(NO_VALUE, cell, count) for cell, count in tally.cells.items()]
@@ -432,10 +422,6 @@ def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
     """The votes of all items, by cluster if there are clusters; None if the tally keeps no patterns.
 
     A metric with partial credit needs them.
-
-    >>> counts = votes(Tally.from_items([{"yes": 2, "no": 1}, {"yes": 2}, {"yes": 2}]))
-    >>> counts.labels, counts.items.tolist(), counts.n.tolist()
-    (('no', 'yes'), [1.0, 2.0], [3.0, 2.0])
     """
     if tally.patterns is None and metric is not None and metric.rule != NOMINAL:
         raise DataError(

@@ -172,12 +172,7 @@ class Fall:
 
 
 def fall_of(values: Floats) -> Fall | None:
-    """How the latest items compare with earlier ones; the evidence is the highest of the latest 250 items.
-
-    >>> fallen = fall_of(np.array([1.0, 1.0, 1.0, 0.0] * 200 + [1.0, 0.0] * 100))
-    >>> fallen.is_clear, round(fallen.before, 2), round(fallen.after, 2), fallen.items
-    (True, 0.75, 0.5, 201)
-    """
+    """How the latest items compare with earlier ones; the evidence is the highest of the latest 250 items."""
     if not len(values):
         return None
     turn = steepest_fall(values)
