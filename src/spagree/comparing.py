@@ -36,13 +36,13 @@ from spagree.counts.tally import group_name
 from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
 from spagree.estimate import Bootstrap
 from spagree.estimate.comparison import ALPHA, SPA, Compared, Known, Pair, Side, compare_sides, holm, p_of
+from spagree.estimate.findings import is_named_like_a_model
 from spagree.estimate.marks import KnownMarks, mark_figures, model_among_marks
 from spagree.estimate.models import MARGIN, ModelFindings, among_people
 from spagree.estimate.others import InTally, Others
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import AUTO, Estimate
 from spagree.estimate.votes import scale_of, votes_of_items
-from spagree.estimate.warnings import is_named_like_a_model
 from spagree.estimate.weights import weigh
 from spagree.measuring import measure, policies
 from spagree.messages import Message, Warning, listed, opt

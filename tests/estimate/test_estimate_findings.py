@@ -25,11 +25,10 @@ from spagree.estimate import (
     PerItem,
     Weights,
     find,
-    weigh,
 )
+from spagree.estimate.findings import REMEDY, _assumption, near_chance
 from spagree.estimate.uncertainty import Interval, leading
 from spagree.estimate.votes import ItemGroups
-from spagree.estimate.warnings import REMEDY, find_warnings, near_chance
 from spagree.messages import Message, Warning
 
 GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")
@@ -259,9 +258,8 @@ NARROW_HIGH, NARROW_LOW = figure(0.6, 0.55, 0.65), figure(0.4, 0.35, 0.45)
 def test_schemes_diverge_when_each_lies_outside_the_interval_of_the_other(
     low: Estimate, high: Estimate, said: bool
 ) -> None:
-    tally = tally_of(GOOD)
     schemes = {"middle": figure(0.5, 0.4, 0.6), "low": low, "high": high}
-    found = find_warnings(tally, schemes, Missingness(None, None, ()), weigh("flat", tally))
+    found = (*_assumption(schemes, Missingness(None, None, ())),)
     told = (
         "the weighting schemes differ by more than their intervals allow (low lowest, high highest), so the figure "
         f"depends on the choice of weights. {REMEDY}"

@@ -134,7 +134,7 @@ def chance(
         used, units, by_n = counts if rule.shares else pairable, units_of[rule.shares], by_scheme[rule.weights]
         by_chance = agreement_by_chance(rule, used, units)
         totals = used.per_label(entries(used, shares=rule.shares))
-        found = _Coefficient.of(rule, used, pairable, by_n, level, float(by_chance[0]), totals / total(totals))
+        found = _Coefficient(rule, used, pairable, by_n, level, float(by_chance[0]), totals / total(totals))
         variance = jackknife.variance(_kappas(counts.sizes.without(units, by_n), by_chance[1:]), units.times)
         known: tuple[Others, Without] | str
         if isinstance(told, InTally) and rule.shares and (len(counts.labels) > TWO or told.teams is not None):
@@ -145,25 +145,18 @@ def chance(
             known = told, told.figure(partial(_without, rule, by_n), shares=rule.shares)
         scheme = weights.scheme if rule.weights == "scheme" else rule.weights
         coefficients[name] = found.corrected(scheme, variance, known, interval_for)
-    reason = ""
-    if isinstance(people, str):
-        reason = people
-    elif isinstance(people, InTally):
-        reason = Message(NO_PEOPLE)
-    elif people.unknown:
-        reason = str(people.why_not)
-    elif len(people.codes.labels) * len(people.codes.item) > MOST_CELLS:
-        reason = MANY_LABELS
-    if isinstance(people, str) or reason:
-        coefficients[CONGER] = _undefined(reason, level, "flat")
-        return coefficients
+    why = people if isinstance(people, str) else Message(NO_PEOPLE) if isinstance(people, InTally) else None
+    if isinstance(people, Others) and why is None:
+        are_many = len(people.codes.labels) * len(people.codes.item) > MOST_CELLS
+        why = people.why_not if people.unknown else MANY_LABELS if are_many else None
+    if isinstance(people, str) or why is not None:
+        return coefficients | {CONGER: _undefined(why or "", level, "flat")}
     by_n, own, nobody = by_scheme["flat"], _LabelsOfEach.of(people), np.zeros(0, dtype=np.int64)
     expected = float(own.by_chance(nobody, nobody, 1)[0])
-    found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, expected, own.mean(counts.labels))
+    found = _Coefficient(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, expected, own.mean(counts.labels))
     variance = jackknife.variance(*own.without(people, by_n)("items"))
     known = told if isinstance(told, str) else (told, own.without(told, by_n))
-    coefficients[CONGER] = found.corrected("flat", variance, known, interval_for)
-    return coefficients
+    return coefficients | {CONGER: found.corrected("flat", variance, known, interval_for)}
 
 
 def _undefined(reason: str, level: float, weights: str) -> Corrected:
@@ -216,7 +209,7 @@ def _kappas(observed: Floats, expected: Floats) -> Floats:
         return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Coefficient:
     """One coefficient on one set of votes."""
 
@@ -224,38 +217,20 @@ class _Coefficient:
     votes: LabelCounts
     """By cluster, unless items are independent."""
     pairable: LabelCounts
+    by_n: ByN
     level: float
-    weights: Floats
-    """Of an item, per group; 0 for a single annotation."""
-    observed: float
-    """Weighted mean agreement of all items."""
     expected: float
     """Agreement by chance of all items."""
     shares: Floats
     """Class shares, as used in the expected agreement."""
-    informing: Floats
-    """How much an item of each group tells: its weight and, where rare labels decide, times how likely its labels
-    disagree by chance.
-    """
 
-    @classmethod
-    def of(
-        cls,
-        rule: Rule,
-        votes: LabelCounts,
-        pairable: LabelCounts,
-        by_n: ByN,
-        level: float,
-        expected: float,
-        shares: Floats,
-    ) -> Self:
-        """From the weights and what would agree by chance."""
-        weights = informing = relative_weights(by_n, votes.n)
-        observed = total(votes.items * weights * votes.agreement) / total(votes.items * weights)
-        if rule.rare_labels_decide:
-            differ = (1 - votes.across(shares))[votes.label]
-            informing = weights * votes.per_group(votes.count / votes.n[votes.group] * differ)
-        return cls(rule, votes, pairable, level, weights, observed, expected, shares, informing)
+    def __post_init__(self) -> None:
+        votes = self.votes
+        self.weights = self.informing = relative_weights(self.by_n, votes.n)  # 0 for a single annotation
+        self.observed = total(votes.items * self.weights * votes.agreement) / total(votes.items * self.weights)
+        if self.rule.rare_labels_decide:  # how much an item tells: also how likely its labels disagree by chance
+            differ = (1 - votes.across(self.shares))[votes.label]
+            self.informing = self.weights * votes.per_group(votes.count / votes.n[votes.group] * differ)
 
     def corrected(
         self, weights: str, variance: float | None, told: tuple[Others, Without] | str, interval_for: str
@@ -291,10 +266,7 @@ class _Coefficient:
         return leading(plain, intervals, interval_for)
 
     def _informative(self, votes: LabelCounts) -> float:
-        """How many alike items, or clusters, of two annotations would be as informative.
-
-        With rare labels only few items are informative at all.
-        """
+        """How many alike items, or clusters, of two annotations would be as informative: few with rare labels."""
         if not self.rule.rare_labels_decide:
             return effective_items(votes, self.weights)
         squares = self.informing**2

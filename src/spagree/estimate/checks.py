@@ -11,9 +11,8 @@ from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.errors import Absent
 from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE, PRECISE, SCALE, Step
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.findings import Findings
+from spagree.estimate.findings import LOW_COVERAGE, Findings, outermost
 from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
-from spagree.estimate.warnings import LOW_COVERAGE, outermost
 from spagree.messages import Message
 
 State = Literal["fine", "look", "problem", "cannot_tell"]

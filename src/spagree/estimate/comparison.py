@@ -137,7 +137,8 @@ class Side:
     figures: Mapping[str, Estimate]
     tally: Tally | None = None
     known: Known | KnownMarks | None = None
-    _made: dict[tuple[str, Moved], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
+    _moves: dict[tuple[str, Moved], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
+    """How far a figure moves without each unit: found once, for all sides it is compared with."""
 
     @property
     def headline(self) -> Estimate:
@@ -148,16 +149,13 @@ class Side:
         """The covariance of a figure on both sides over the units they share; 0 if there are none, or it is unknown."""
         if not self.shared(other, kind):
             return 0.0
-        (one, mine), (another, theirs) = self._moves(figure, kind), other._moves(figure, kind)
+        for side in (self, other):
+            if side.known is not None and (figure, kind) not in side._moves:
+                side._moves[figure, kind] = side.known.moves(kind, figure)
+        (one, mine), (another, theirs) = self._moves[figure, kind], other._moves[figure, kind]
         _, here, there = np.intersect1d(one, another, assume_unique=True, return_indices=True)
         found = total(mine[here] * theirs[there])
         return found if isfinite(found) else 0.0  # a figure is undefined without one of them
-
-    def _moves(self, figure: str, kind: Moved) -> tuple[Ints, Floats]:
-        """Made once, for all sides it is compared with."""
-        if (figure, kind) not in self._made and self.known is not None:
-            self._made[figure, kind] = self.known.moves(kind, figure)
-        return self._made[figure, kind]
 
     def shared(self, other: Side, kind: Moved) -> int | None:
         """How many items or clusters, annotators or annotations both have; None if that is unknown."""
@@ -288,11 +286,9 @@ class Pair:
         Agreement is 1 − (1 − P_e)(1 − α): it also rises if one label becomes commoner.
         """
         a, b = (side.figures.get(ALPHA) for side in (self.a, self.b))
-        if not isinstance(a, Corrected) or not isinstance(b, Corrected):
+        if not (isinstance(a, Corrected) and isinstance(b, Corrected)) or a.expected is None or b.expected is None:
             return None
-        if a.value is None or b.value is None or a.expected is None or b.expected is None:
-            return None
-        return (1 - (a.value + b.value) / 2) * (b.expected - a.expected)
+        return (1 - (float(a) + float(b)) / 2) * (b.expected - a.expected)
 
     @property
     def verdict(self) -> Verdict:
