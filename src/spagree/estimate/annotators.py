@@ -42,10 +42,6 @@ def mean_agreement(annotators: polars.DataFrame) -> float | None:
     """The mean agreement of an annotation with the others of its item: the benchmark for annotators.
 
     SPA would not do: it weights items differently, so all annotators together can lie below it.
-
-    >>> import polars
-    >>> mean_agreement(polars.DataFrame({"shared": [30, 10, 0], "agreement": [0.5, 0.9, None]}))
-    0.6
     """
     sharing = annotators.filter(annotators["agreement"].is_not_null())
     shared = sharing["shared"].to_numpy()
@@ -199,11 +195,7 @@ def against_others(visits: PairableAnnotations, level: float) -> AgainstOthers:
 
 
 def rejected(p: Floats) -> list[int]:
-    """Whose p is small by Holm's test; those without one are not tested.
-
-    >>> rejected(np.array([0.02, 0.001, np.nan, 0.4])), rejected(np.array([0.01, 0.03, 0.04]))
-    ([0, 1], [0])
-    """
+    """Whose p is small by Holm's test; those without one are not tested."""
     adjusted = holm([None if np.isnan(each) else float(each) for each in p])
     return [place for place, each in enumerate(adjusted) if each is not None and each <= ALPHA]
 

@@ -241,11 +241,7 @@ def p_of(gap: Estimate) -> float | None:
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
-    """Holm-adjusted p-values: rejecting any true null in the list is no more likely than in a single test.
-
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
+    """Holm-adjusted p-values: rejecting any true null in the list is no more likely than in a single test."""
     tested = sorted((value, place) for place, value in enumerate(p) if value is not None)
     adjusted: list[float | None] = [None] * len(p)
     largest = 0.0

@@ -213,11 +213,6 @@ def consensus(counts: polars.DataFrame) -> polars.DataFrame:
     """One row per item of ``item, label, count``: ``item, label, tied, annotations, share``.
 
     ``label`` is null if two or more labels tie for the most votes; ``tied`` lists them.
-
-    >>> import polars
-    >>> votes = polars.DataFrame({"item": [1, 1, 2, 2], "label": ["a", "b", "a", "b"], "count": [3, 1, 2, 2]})
-    >>> consensus(votes).rows()
-    [(1, 'a', None, 4, 0.75), (2, None, 'a | b', 4, 0.5)]
     """
     import polars
 

@@ -59,23 +59,22 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     for n, part in parts.items():
         agreement = spa_estimate(part, {n: Fraction(1)}, level=level, scheme="flat")
         rows.append(AgreementAt(n, part.size, agreement, effective_items(part, np.ones(len(part.n)))))
-    by_n = tuple(rows)
-    if len(by_n) < 2:
-        reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
-        return Missingness(None, None, by_n, reason)
+    if len(rows) < 2:
+        reason = "every pairable item has the same number of annotations" if rows else "no pairable item"
+        return Missingness(None, None, tuple(rows), reason)
     mean_n = total(groups.items * groups.n) / groups.size
     mean_p = groups.sizes.value(dict.fromkeys(parts, Fraction(1)))
     products = (groups.n - mean_n) * (groups.agreement - mean_p)
     variance = total(groups.unit_sizes * groups.per_unit(products) ** 2)  # contributions of items, or of clusters
     if not variance:
-        return Missingness(None, None, by_n, "agreement does not vary enough between items")
+        return Missingness(None, None, tuple(rows), "agreement does not vary enough between items")
     unseen = []  # the variance that few items with the same n do not show because they happen to agree
     for n, part in parts.items():
         error = sqrt(total(part.items * (part.agreement - mean_p) ** 2)) / part.size
         raised = steadied(mean_p, error, part, np.ones(len(part.n)))
         unseen.append(((n - mean_n) * part.size) ** 2 * (raised**2 - error**2))
     z = total(groups.items * products) / sqrt(variance + fsum(unseen))
-    return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
+    return Missingness(z, erfc(abs(z) / sqrt(2)), tuple(rows))
 
 
 MOST_RANGES = 8  # numbers of annotations shown separately
@@ -101,7 +100,10 @@ class AgreementWithin:
 
 
 def in_ranges(by_n: Sequence[AgreementAt]) -> tuple[AgreementWithin, ...]:
-    """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on."""
+    """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on.
+
+    A range has the mean over all its items; rows with a single item borrow their variance from the others.
+    """
     groups: list[list[AgreementAt]] = []
     for row in by_n:
         is_like_last = groups and row.n > 3 and row.n.bit_length() == groups[-1][0].n.bit_length()
@@ -109,22 +111,17 @@ def in_ranges(by_n: Sequence[AgreementAt]) -> tuple[AgreementWithin, ...]:
             groups[-1].append(row)
         else:
             groups.append([row])
-    return tuple(map(_pooled, groups))
-
-
-def _pooled(rows: Sequence[AgreementAt]) -> AgreementWithin:
-    """The mean over all items of the rows; rows with a single item borrow their variance from the others."""
-    first, items = rows[0].agreement, sum(row.items for row in rows)
-    if len(rows) == 1:
-        return AgreementWithin(rows[0].n, rows[0].n, items, first)
-    value = sum(row.items * float(row.agreement) for row in rows) / items
-    spread = [(row.items, row.items * row.agreement.stderr**2) for row in rows if row.agreement.stderr is not None]
-    if not spread:
-        alone = replace(first, value=value, stderr=None, low=None, high=None, undefined=first.undefined)
-        return AgreementWithin(rows[0].n, rows[-1].n, items, alone)
-    usual = sum(size * variance for size, variance in spread) / sum(size for size, _ in spread)
-    rest = items - sum(size for size, _ in spread)
-    error = sqrt(sum(size * variance for size, variance in spread) + rest * usual) / items
-    low, high = wilson(value, error, sum(row.effective for row in rows), first.level)
-    pooled = replace(first, value=value, stderr=error, low=low, high=high, undefined=None)
-    return AgreementWithin(rows[0].n, rows[-1].n, items, pooled)
+    found = []
+    for rows in groups:
+        first, items, agreement = rows[0].agreement, sum(row.items for row in rows), rows[0].agreement
+        spread = [(row.items, row.items * row.agreement.stderr**2) for row in rows if row.agreement.stderr is not None]
+        value = sum(row.items * float(row.agreement) for row in rows) / items if len(rows) > 1 else 0.0
+        if len(rows) > 1 and spread:
+            known, whole = sum(size for size, _ in spread), sum(size * variance for size, variance in spread)
+            error = sqrt(whole + (items - known) * (whole / known)) / items
+            low, high = wilson(value, error, sum(row.effective for row in rows), first.level)
+            agreement = replace(first, value=value, stderr=error, low=low, high=high, undefined=None)
+        elif len(rows) > 1:
+            agreement = replace(first, value=value, stderr=None, low=None, high=None)
+        found.append(AgreementWithin(rows[0].n, rows[-1].n, items, agreement))
+    return tuple(found)

@@ -136,12 +136,8 @@ def among_people(
         "no_people": int((labelled & (given == 0)).sum()),
     }
     place, rows = np.cumsum(kept) - 1, kept[codes.item]
-    people = replace(
-        codes,
-        item=place[codes.item[rows]].astype(np.int32),
-        annotator=codes.annotator[rows],
-        label=codes.label[rows],
-    )
+    item = place[codes.item[rows]].astype(np.int32)
+    people = replace(codes, item=item, annotator=codes.annotator[rows], label=codes.label[rows])
     both = Both(Others.of(people, None, similarity), answers[:, kept], by_n)
     figures = both.figures(level, weights, interval_for)
     codes_given, times = np.unique(both.answers[both.answers >= 0], return_counts=True)
@@ -225,17 +221,15 @@ class Both:
         value = self.with_model.value(self.by_n)
         gap = value - float(humans)
 
-        def of_mine(variance: float, items: float, freedom: float) -> Interval:
+        def mine(variance: float, items: float, freedom: float) -> Interval:
             return Interval(sqrt(variance), *wilson(value, sqrt(variance), items, level, freedom))
 
-        def of_gap(variance: float, items: float, freedom: float) -> Interval:
+        def more(variance: float, items: float, freedom: float) -> Interval:
             return paired(gap, sqrt(variance), items, freedom, level)
 
-        return (
-            leading(replace(humans, value=value), self.intervals(self.agreement, of_mine), interval_for),
-            humans,
-            leading(replace(humans, value=gap), self.intervals(self.gap, of_gap), interval_for),
-        )
+        with_model, beyond = (self.intervals(*each) for each in ((self.agreement, mine), (self.gap, more)))
+        with_humans = leading(replace(humans, value=value), with_model, interval_for)
+        return with_humans, humans, leading(replace(humans, value=gap), beyond, interval_for)
 
     def classes(self, level: float, weights: str) -> tuple[ClassAgreement, ...]:
         """One entry per class that people gave; annotations of one item are not independent, items are."""

@@ -417,11 +417,7 @@ def table_of(rows: list[Row]) -> polars.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the agreement of an item varies, in units of θ(1 − θ), the variance of one pair of nominal labels.
-
-    >>> Shape(0.0, 0.0).variance(4), Shape(1.0, 1.0).variance(4)  # six independent pairs; six copies of one
-    (0.16666666666666666, 1.0)
-    """
+    """How the agreement of an item varies, in units of θ(1 − θ), the variance of one pair of nominal labels."""
 
     a: float
     """Covariance of two pairs that share an annotation: (t3 − θ²)/(θ − θ²)."""

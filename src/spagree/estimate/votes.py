@@ -447,11 +447,7 @@ def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
 
 
 def scale_of(tally: Tally) -> dict[str, float]:
-    """Every label, in order, with its annotations on pairable items: what sets the scale of a metric.
-
-    >>> scale_of(Tally.from_items([{"2": 2}, {"1": 1}]))
-    {'1': 0.0, '2': 2.0}
-    """
+    """Every label, in order, with its annotations on pairable items: what sets the scale of a metric."""
     return {label: float(tally.pairable_labels.get(label, 0)) for label in sorted(tally.labels)}
 
 

@@ -79,13 +79,7 @@ class ClosedItems:
 
 
 def closed_items(item: AnyInts, annotator: AnyInts, label: AnyInts, k: int) -> ClosedItems:
-    """The items with k annotations or more, by their first k; annotations are given in order of arrival.
-
-    >>> codes = ([7, 8, 7, 8, 7], [0, 0, 1, 1, 2], [1, 1, 1, 0, 0])
-    >>> closed = closed_items(*(np.array(each) for each in codes), 2)
-    >>> closed.item.tolist(), closed.agreement().tolist(), closed.closed_by.tolist()
-    ([7, 8], [1.0, 0.0], [2, 3])
-    """
+    """The items with k annotations or more, by their first k; annotations are given in order of arrival."""
     order = np.argsort(item, kind="stable")
     first = run_starts(item[order])
     starts = first[np.diff(first, append=len(item)) >= k]
@@ -299,12 +293,7 @@ class Change:
 
 
 def change_of(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Change | None:
-    """The change between two estimates in their JSON form; None if either has no standard error.
-
-    >>> change = change_of({"value": 0.5, "stderr": 0.03}, {"value": 0.6, "stderr": 0.04, "level": 0.95})
-    >>> round(change.value, 3), round(change.low, 3), round(change.high, 3), change.is_clear
-    (0.1, 0.002, 0.198, True)
-    """
+    """The change between two estimates in their JSON form; None if either has no standard error."""
     before, error, after, other = (figures.get(name) for figures in (earlier, later) for name in ("value", "stderr"))
     if before is None or error is None or after is None or other is None:
         return None

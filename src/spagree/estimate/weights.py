@@ -23,11 +23,6 @@ def zetas(class_counts: Iterable[int | float | Fraction]) -> tuple[Fraction, Fra
 
     Takes class counts or probabilities; only their proportions matter. In integers nothing cancels: ζ1 ≥ 0 and ζ1/ζ2 ≤
     1/2 hold to the last digit.
-
-    >>> zetas([1, 1])
-    (Fraction(0, 1), Fraction(1, 4))
-    >>> zetas([3, 1])
-    (Fraction(3, 64), Fraction(15, 64))
     """
     classes = Counter(class_counts)  # of each size: thousands of free texts were given once or twice each
     sizes = [(Fraction(size), times) for size, times in classes.items() if size]
