@@ -69,11 +69,7 @@ WIDE = "wide"
 
 @overload
 def compare(
-    *sources: Any,
-    names: Sequence[str] | None = None,
-    before: Any = None,
-    model: None = None,
-    **options: Any,
+    *sources: Any, names: Sequence[str] | None = None, before: Any = None, model: None = None, **options: Any
 ) -> Comparison: ...
 
 
@@ -503,10 +499,7 @@ class ModelComparison(Presented):
 
 
 def compare_models(
-    source: Any,
-    model: str | Sequence[str] | Mapping[str, Any],
-    margin: float,
-    options: Mapping[str, Any],
+    source: Any, model: str | Sequence[str] | Mapping[str, Any], margin: float, options: Mapping[str, Any]
 ) -> ModelComparison:
     """Separate models from people, and compare each model with the people."""
     for name in (option for option in ("cluster", "by") if options.get(option) is not None):

@@ -67,11 +67,7 @@ def precision(breakdowns: Breakdowns) -> Check:
     busiest: Figures = {"busiest_share": None, "half": None, "half_share": None}
     if not isinstance(people, Absent):
         busiest = {"busiest_share": people.share, "half": people.half, "half_share": people.share_of_half}
-    figures: Figures = {
-        "half_width": half,
-        "half_width_items": these,
-        "half_width_annotators": others,
-    }
+    figures: Figures = {"half_width": half, "half_width_items": these, "half_width_annotators": others}
     figures |= {"items": findings.data.pairable_items, "annotators": findings.data.annotators, **busiest}
     if half is None or (these or 0.0) > ROUGH:
         return Check("precision", PROBLEM, figures)
@@ -179,11 +175,7 @@ def overlap(breakdowns: Breakdowns) -> Check:
         return Check("overlap", CANNOT_TELL, reason=connections.reason)
     share = connections.alone_annotations / max(breakdowns.findings.data.annotations, 1)
     fewest = min((bridge.items for bridge in connections.thin_bridges), default=None)
-    figures: Figures = {
-        "teams": len(connections.teams),
-        "fewest_shared": fewest,
-        "alone": len(connections.alone),
-    }
+    figures: Figures = {"teams": len(connections.teams), "fewest_shared": fewest, "alone": len(connections.alone)}
     figures |= {"alone_share": share, "unknown": connections.unknown}
     state = FINE
     if not connections.teams:

@@ -18,18 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from spagree.codes import (
-    MOST_SUMMED,
-    AnyInts,
-    Codes,
-    Floats,
-    Ints,
-    counted,
-    numbered,
-    run_of_each,
-    run_starts,
-    sums,
-)
+from spagree.codes import MOST_SUMMED, AnyInts, Codes, Floats, Ints, counted, numbered, run_of_each, run_starts, sums
 from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.counts.tally import Tally
 from spagree.errors import DataError, UsageError, count
