@@ -369,7 +369,7 @@ class Agreement:
             "disputed": lambda: self.disputed(MOST_DISPUTED),
             "answers": self._answers,
             "options": self._options,
-            "groups": self._known_groups,
+            "groups": lambda: self.groups or Absent(UsageError(NO_GROUPS)),
             "steps": lambda: evidence.once(("steps", target), lambda: steps(findings, evidence.grounds, target)),
         }
         found = {name: outcome(make.get(name) or getattr(self, name)) for name in names}
@@ -387,11 +387,6 @@ class Agreement:
         if evidence.metric.rule not in SET_METRICS and not are_sets(evidence.votes.labels):
             raise UsageError("the labels are not sets of options")
         return evidence.once("options", lambda: option_agreement(evidence.votes, evidence.by_n()))
-
-    def _known_groups(self) -> Groups:
-        if self.groups is None:
-            raise UsageError(NO_GROUPS)
-        return self.groups
 
     @property
     def source(self) -> Source:

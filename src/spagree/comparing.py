@@ -42,7 +42,7 @@ from spagree.estimate.models import MARGIN, ModelFindings, among_people
 from spagree.estimate.others import InTally, Others
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import AUTO, Estimate
-from spagree.estimate.votes import scale_of, votes_of_items
+from spagree.estimate.votes import LabelCounts, scale_of, votes_of_items
 from spagree.estimate.weights import weigh
 from spagree.measuring import measure, policies
 from spagree.messages import Message, Warning, listed, opt
@@ -65,6 +65,7 @@ ESTIMATING = ("weights", "level", "metric", "order", "interval_for")
 MOST_SHOWN = 20  # annotators in a message
 SHOWN_LABELS = 3
 WIDE = "wide"
+Columns = tuple[polars.Series | None, polars.Series | None, polars.Series | None]
 
 
 @overload
@@ -252,7 +253,15 @@ def with_groups(
 ) -> Comparison:
     """The comparison and, with ``by``, the same within each group all sources have; Holm covers all groups."""
     interval_for = options.get("interval_for", AUTO)
-    labels = on_one_scale({name: each for name, each in agreements.items() if isinstance(each, Agreement)})
+    labels = {name: each for name, each in agreements.items() if isinstance(each, Agreement)}
+    if labels:
+        # A distance counts relative to the largest: a round in which nobody used the ends of the scale would otherwise
+        # seem to agree less than one in which somebody did
+        scale = Counter[str]()
+        for each in labels.values():
+            scale.update(scale_of(each.evidence.tally))
+        metric = next(iter(labels.values())).evidence.metric.over(scale)
+        labels = {name: rescaled(each, metric) for name, each in labels.items()}
     marks = {name: each for name, each in agreements.items() if isinstance(each, SpanAgreement)}
 
     def compared(labels: Mapping[str, Agreement], marks: Mapping[str, SpanAgreement]) -> Comparison:
@@ -273,12 +282,9 @@ def with_groups(
         raise DataError(f"{opt.by(options['by'])}: the sources have no group in common; compare them without it")
     parts = {}
     for group in shared:
-        of_labels = {
-            name: rescaled(group_part(each, group, options), each.evidence.metric) for name, each in labels.items()
-        }
-        parts[group] = compared(
-            of_labels, {name: each.only(each.marks.of_group(group)) for name, each in marks.items()}
-        )
+        of_labels = {name: group_part(each, group, options) for name, each in labels.items()}
+        of_marks = {name: each.only(each.marks.of_group(group)) for name, each in marks.items()}
+        parts[group] = compared(of_labels, of_marks)
     adjusted = iter(holm([p_of(pair.difference) for comparison in parts.values() for pair in comparison.pairs]))
     groups = {
         group: replace(comparison, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in comparison.pairs))
@@ -325,28 +331,14 @@ def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agree
 
 
 def group_part(agreement: Agreement, group: str, options: Mapping[str, Any]) -> Agreement:
-    """The agreement of one group, from the annotations if available, otherwise from the tally."""
-    frame = agreement.evidence.annotations
+    """The agreement of one group on the scale of the whole, from the annotations if at hand, or from the tally."""
+    frame, metric = agreement.evidence.annotations, agreement.evidence.metric
     if frame is None:
-        return measure(agreement.evidence.tally.groups()[group], **estimating(options))
+        return rescaled(measure(agreement.evidence.tally.groups()[group], **estimating(options)), metric)
     values = [value for (value,) in rows(frame.select(GROUP).unique(subset=[GROUP]))]
     chosen = next(value for value in values if group_name(value) == group)
     is_member = nw.col(GROUP).is_null() if is_missing(chosen) else nw.col(GROUP) == nw.lit(chosen)
-    return measured_part(frame.filter(is_member).drop(GROUP), options)
-
-
-def on_one_scale(agreements: Mapping[str, Agreement]) -> dict[str, Agreement]:
-    """The same agreements under a metric whose scale is that of all their labels together.
-
-    A distance counts relative to the largest: a round in which nobody used the ends of the scale would otherwise seem
-    to agree less than one in which somebody did.
-    """
-    metrics = [agreement.evidence.metric for agreement in agreements.values()]
-    labels: dict[str, float] = {}
-    for agreement in agreements.values():
-        for label, size in scale_of(agreement.evidence.tally).items():
-            labels[label] = labels.get(label, 0.0) + size
-    return {name: rescaled(agreement, metrics[0].over(labels)) for name, agreement in agreements.items()}
+    return rescaled(measured_part(frame.filter(is_member).drop(GROUP), options), metric)
 
 
 def rescaled(agreement: Agreement, metric: Metric) -> Agreement:
@@ -405,48 +397,47 @@ def _moment(before: Any, kind: Any) -> Any:
 def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
     """Every agreement with its name, ready to compare: items and people by numbers shared by all."""
     found = [_named(agreement) for agreement in agreements.values()]
-    items, people, clusters = (
-        _numbered([None if own is None else own[column] for own in found]) for column in ("names", "people", "clusters")
-    )
+    columns = [(None, None, None) if own is None else own[2] for own in found]
+    items, people, clusters = (_numbered([each[place] for each in columns]) for place in range(3))
     sides = []
-    for own, row, person, cluster, (name, agreement) in zip(
-        found, items, people, clusters, agreements.items(), strict=True
-    ):
-        known, counted = None, agreement.evidence
+    for place, (name, agreement) in enumerate(agreements.items()):
+        own, known, counted = found[place], None, agreement.evidence
         if own is not None:
-            votes = own["votes"] if own["clusters"] is None else replace(own["votes"], cluster=cluster)
+            votes, others, (names, _, cluster) = own
+            votes = votes if cluster is None else replace(votes, cluster=clusters[place])
             by_n = weigh(counted.weights, counted.tally, counted.similar).every
-            known = Known(votes, None if own["names"] is None else row, by_n, own["others"], row, person)
+            known = Known(votes, None if names is None else items[place], by_n, others, items[place], people[place])
         sides.append(Side(name, {SPA: agreement.spa, ALPHA: agreement.chance[ALPHA]}, counted.tally, known))
     return sides
 
 
-def _named(agreement: Agreement) -> dict[str, Any] | None:
-    """The items of an agreement in rows, with their names, clusters and annotators; a tally has no names of items.
+def _named(agreement: Agreement) -> tuple[LabelCounts, Others | None, Columns] | None:
+    """The votes of items in rows, the annotators, and the names of items, annotators and clusters.
 
-    None if a tally does not know its annotators.
+    A tally has no names of items; None if it does not know its annotators.
     """
-    evidence = agreement.evidence
-    if evidence.held is None or evidence.tally.annotations > MOST_AT_HOME:
+    evidence, names = agreement.evidence, None
+    held, others, people, clusters = evidence.held, None, None, None
+    if held is None or evidence.tally.annotations > MOST_AT_HOME:
         told = evidence.others
         if not isinstance(told, InTally):
             return None
-        who = polars.Series(told.kinds.annotators, dtype=polars.String)
-        return {"votes": told.votes, "names": None, "clusters": None, "others": told, "people": who}
-    held, others, people, clusters = evidence.held, None, None, None
+        return told.votes, told, (None, polars.Series(told.kinds.annotators, dtype=polars.String), None)
     if ANNOTATOR in evidence.columns:
         table, names = evidence.table, evidence.table.names
-        others = Others.of(table, None, evidence.similarity)
-        counts, people = others.votes, polars.Series(table.annotators, dtype=polars.String)
-        others = None if table.unknown else others
+        others, people = (
+            Others.of(table, None, evidence.similarity),
+            polars.Series(table.annotators, dtype=polars.String),
+        )
+        votes, others = others.votes, None if table.unknown else others
     else:
         frame = to_polars(held.counts)
         names = frame[ITEM].unique().sort()
-        counts = votes_of_items(frame, similarity=evidence.similarity)
+        votes = votes_of_items(frame, similarity=evidence.similarity)
     if CLUSTER in column_names(held.frame):
         of_items = to_polars(held.frame.select(ITEM, CLUSTER).unique(subset=[ITEM]))
         clusters = names.alias(ITEM).to_frame().join(of_items, on=ITEM, how="left", maintain_order="left")[CLUSTER]
-    return {"votes": counts, "names": names, "clusters": clusters, "others": others, "people": people}
+    return votes, others, (names, people, clusters)
 
 
 def _numbered(columns: Sequence[polars.Series | None]) -> list[Ints]:

@@ -197,7 +197,7 @@ def _agreement(
         noticed = warn_variants(tally.labels) + warn_ids(tally, tuple)
     evidence = Evidence(tally, held, how.weights, how.level, metric, how.interval_for, source)
     findings = evidence.find(asked.bootstrap)
-    findings = replace(findings, warnings=findings.warnings + evidence.warnings() + noticed)
+    findings = replace(findings, warnings=findings.warnings + noticed)
     return Agreement(findings, evidence, understood, non_default(asked.reading, how), noticed)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, sums
+from spagree.codes import Codes, Floats, counted, sums
 from spagree.estimate.annotators import LabelShares, PairableAnnotations, against_others, label_shares, rejected
 from spagree.estimate.disagreement import Confusion, Disagreement
 from spagree.estimate.findings import Findings
@@ -22,7 +22,7 @@ from spagree.estimate.jackknife import entry_of_each
 from spagree.estimate.pairs import Overlap
 from spagree.estimate.similarity import NOMINAL, is_number, with_points
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, half_interval
-from spagree.estimate.votes import LabelCounts, relative_weights, votes_in_codes
+from spagree.estimate.votes import LabelCounts, relative_weights
 from spagree.estimate.weights import ByN
 
 if TYPE_CHECKING:
@@ -69,12 +69,13 @@ class Step:
 class Grounds:
     """What steps are found in; None for what is not known."""
 
-    votes: LabelCounts | None
+    disagreement: Disagreement | None
+    """All disagreement, which items and pairs of classes share."""
     weigh: Callable[[list[int]], ByN]
     """The weights for numbers of annotations."""
     codes: Codes | None = None
-    cluster: Ints | None = None
-    similarity: Floats | None = None
+    of_items: LabelCounts | None = None
+    """The votes of single items."""
     overlap: Overlap | None = None
     groups: Groups | None = None
     times: Floats | None = None
@@ -82,24 +83,10 @@ class Grounds:
     has_items: bool = False
     """Whether single items can be listed."""
 
-    @cached_property
-    def of_items(self) -> LabelCounts | None:
-        """The votes of single items."""
-        if self.codes is None or not len(self.codes.item):
-            return None
-        return replace(votes_in_codes(self.codes), similarity=self.similarity, cluster=self.cluster)
-
     def weights(self, n: Floats) -> Floats:
         """k(n) of each item, relative to the largest; 0 below two annotations."""
         sizes = counted(n.astype(np.int64))[0].tolist()
         return relative_weights(self.weigh([size for size in sizes if size > 1]), n)
-
-    @cached_property
-    def disagreement(self) -> Disagreement | None:
-        """All disagreement, which items and pairs of classes share."""
-        if self.votes is None:
-            return None
-        return Disagreement(self.votes, self.weigh([n for n in sorted(set(map(int, self.votes.n))) if n > 1]))
 
     @cached_property
     def confusions(self) -> Sequence[Confusion]:
@@ -332,7 +319,7 @@ def _items(findings: Findings, grounds: Grounds) -> Iterator[Step]:
     """The items with the largest shares of all disagreement, which show what the guideline leaves open."""
     if grounds.disagreement is None or not grounds.has_items:
         return
-    votes = grounds.disagreement.pairable
+    votes = grounds.disagreement.votes.pairable()
     lost = grounds.disagreement.contributions(votes)
     order = np.argsort(-lost, kind="stable")
     before = np.cumsum(votes.items[order]) - votes.items[order]

@@ -49,7 +49,7 @@ from spagree.estimate.votes import (
     votes_of_items,
 )
 from spagree.estimate.weights import ByN, weigh, weigh_at
-from spagree.messages import Message, Warning, opt
+from spagree.messages import Message, opt
 from spagree.options import CustomWeights
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, TIME, FewRows, nw
 from spagree.read.frames import is_spark
@@ -225,13 +225,13 @@ class Evidence:
     @cached_property
     def disagreement(self) -> Disagreement:
         """Disagreement broken down by item and by pair of classes."""
-        return Disagreement(self.votes, self.by_n())
+        return Disagreement(self.votes, weigh(self.weights, self.tally, self.similar).by_n)
 
     @cached_property
     def grounds(self) -> Grounds:
         """What steps are found in; about people only if their annotations are at hand."""
 
-        def weigh(sizes: list[int]) -> ByN:
+        def weights_at(sizes: list[int]) -> ByN:
             return weigh_at(sizes, self.weights, self.tally, self.similar).by_n
 
         at_hand = self.looks_at_each and not self.is_cluster
@@ -245,16 +245,21 @@ class Evidence:
             since_1970 = time.cast(polars.Datetime("us")).dt.epoch("us") / 1e6 if time.dtype.is_temporal() else time
             seconds = since_1970.cast(polars.Float64).fill_null(np.nan).to_numpy()
         return Grounds(
-            or_none(lambda: self.votes),
-            weigh,
+            or_none(lambda: self.disagreement),
+            weights_at,
             codes,
-            or_none(lambda: self.item_clusters) if codes else None,
-            or_none(lambda: self.similarity),
+            None if codes is None else self.of_items(codes, or_none(lambda: self.item_clusters)),
             or_none(partial(self.overlap, quick=True)),
             or_none(lambda: self.groups),
             seconds,
             has_items=self.held is not None,
         )
+
+    def of_items(self, codes: Codes, cluster: Ints | None) -> LabelCounts | None:
+        """The votes of single items; None without any."""
+        if not len(codes.item):
+            return None
+        return replace(votes_in_codes(codes), similarity=or_none(lambda: self.similarity), cluster=cluster)
 
     def of_groups(self) -> dict[str, Breakdowns]:
         """Each group with what to do next in it, as if it had been measured alone."""
@@ -267,12 +272,12 @@ class Evidence:
             grounds = alone.grounds
             if at_hand:
                 part, item = self.table.only(self.group_of_each == name)
-                cluster = None if self.grounds.cluster is None else self.grounds.cluster[item]
-                grounds = replace(grounds, codes=part, cluster=cluster, similarity=self.similarity, has_items=True)
-                grounds = replace(grounds, overlap=overlap(part) if is_cheap(part) else None)
+                of_items = self.of_items(part, None if self.item_clusters is None else self.item_clusters[item])
+                met = overlap(part) if is_cheap(part) else None
+                grounds = replace(grounds, codes=part, of_items=of_items, has_items=True, overlap=met)
             people = outcome(partial(concentration, tally))
-            met = NOT_COMPUTED if grounds.overlap is None else grounds.overlap
-            found[name] = Breakdowns(findings, overlap=met, concentration=people, steps=steps(findings, grounds))
+            links = NOT_COMPUTED if grounds.overlap is None else grounds.overlap
+            found[name] = Breakdowns(findings, overlap=links, concentration=people, steps=steps(findings, grounds))
         return found
 
     @cached_property
@@ -294,13 +299,6 @@ class Evidence:
             raise UsageError(NOT_CHECKED)
         bridges = not quick or is_cheap(self.codes)
         return self.once(("overlap", bridges), lambda: overlap(self.codes, bridges=bridges))
-
-    def warnings(self) -> tuple[Warning, ...]:
-        """Warnings about the overlap, if it is cheap to compute."""
-        people = len(self.tally.annotators or ())
-        if people <= FEWEST_IN_TEAMS or not self.looks_at_each:
-            return ()
-        return tuple(overlap_warnings(self.overlap(quick=True)))
 
     @cached_property
     def others(self) -> Others | str:
@@ -334,9 +332,15 @@ class Evidence:
         return InTally.of_tally(self.tally, people, self.patterns, met, codes)
 
     def find(self, bootstrap: Bootstrap | None) -> Findings:
-        """Everything that is estimated from the tally, and for other annotators where they are known."""
+        """Everything that is estimated from the tally, and for other annotators where they are known.
+
+        It warns about the overlap, if that is cheap to compute.
+        """
         settings = self.weights, self.level, bootstrap, self.metric
-        return find(self.tally, *settings, self.others, self.interval_for, self.patterns)
+        found = find(self.tally, *settings, self.others, self.interval_for, self.patterns)
+        if len(self.tally.annotators or ()) <= FEWEST_IN_TEAMS or not self.looks_at_each:
+            return found
+        return replace(found, warnings=(*found.warnings, *overlap_warnings(self.overlap(quick=True))))
 
     @cached_property
     def patterns(self) -> LabelCounts | None:

@@ -70,11 +70,6 @@ class Disagreement:
     votes: LabelCounts
     by_n: Mapping[int, Fraction]
 
-    @cached_property
-    def pairable(self) -> LabelCounts:
-        """Items with two annotations or more."""
-        return self.votes.pairable()
-
     def contributions(self, votes: LabelCounts) -> Floats:
         """What an item of each group contributes to all disagreement, k(n)·(1 − P); 0 with one annotation."""
         return relative_weights(self.by_n, votes.n) * np.maximum(0.0, 1 - votes.agreement)
@@ -82,12 +77,13 @@ class Disagreement:
     @cached_property
     def total(self) -> float:
         """All disagreement: Σk·(1 − P)."""
-        return float((self.pairable.items * self.contributions(self.pairable)).sum())
+        votes = self.votes.pairable()
+        return float((votes.items * self.contributions(votes)).sum())
 
     @property
     def levels(self) -> Levels:
         """On how many items all agree, a majority does, or none."""
-        votes = self.pairable
+        votes = self.votes.pairable()
         most = np.maximum.reduceat(votes.count, run_starts(votes.group)) if len(votes.items) else votes.items
         everybody, majority = most == votes.n, most * 2 > votes.n
         everyone, several = float(votes.items[everybody].sum()), float(votes.items[majority].sum())
@@ -99,7 +95,7 @@ class Disagreement:
 
         Last, on how many items both were given.
         """
-        votes = self.pairable
+        votes = self.votes.pairable()
         first, second = pairs_within(counted(votes.group)[1])
         group, size = votes.group[first], len(votes.labels)
         n = votes.n[group]
@@ -119,7 +115,7 @@ class Disagreement:
 
         By chance, labels would be given at random with the same frequencies.
         """
-        votes, (keys, share, both) = self.pairable, self.confused
+        votes, (keys, share, both) = self.votes.pairable(), self.confused
         size = max(len(votes.labels), 1)
         one, other = keys // size, keys % size
         annotations = votes.per_label(votes.count)
@@ -175,7 +171,7 @@ class Disagreement:
             "share": self.contributions(votes) / self.total,
             "tie": self._confusion_within(votes),
         }
-        ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.pairable.items.sum())
+        ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.votes.pairable().items.sum())
         places = polars.col("share").round(12), polars.col("tie").round(12), polars.col("item")
         return ranked.sort(*places, descending=[True, True, False]).drop("tie").head(most)
 
@@ -183,10 +179,10 @@ class Disagreement:
         """The counts of candidate items: all under a metric, few if only equal labels agree."""
         import narwhals as nw
 
-        if self.pairable.similarity is not None:
+        if self.votes.pairable().similarity is not None:
             return table.counts
         # For each number of annotations, the highest agreement a candidate may have
-        votes, added = self.pairable, self.contributions(self.pairable)
+        votes, added = self.votes.pairable(), self.contributions(self.votes.pairable())
         order = np.argsort(-added, kind="stable")
         enough = int(np.searchsorted(np.cumsum(votes.items[order]), most))
         least = max(float(added[order[min(enough, len(order) - 1)]]), ROUNDING)

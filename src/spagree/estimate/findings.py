@@ -137,9 +137,6 @@ def find(
     ranks = None if metric is None or counts is None else metric.ranks(counts.labels)
     told = RESAMPLED if bootstrap else (others.why_not or others) if isinstance(others, Others) else others
 
-    def others_under(weights: Weights) -> Others | str:
-        return told if isinstance(told, str) else weights.unknown or told
-
     def figure(weights: Weights) -> Estimate:
         if not groups.size:
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
@@ -148,7 +145,7 @@ def find(
             weights.every,
             level=level,
             scheme=weights.scheme,
-            others=others_under(weights),
+            others=told if isinstance(told, str) else weights.unknown or told,
             interval_for=interval_for,
             variance=None if ranks is None or counts is None else ordinal_variance(counts, ranks, weights.by_n),
         )
@@ -159,7 +156,8 @@ def find(
     schemes = {scheme: figure(each) for scheme, each in weighed.items()}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
     test = missingness(groups, level)
-    corrected = chance(tally, counts, chosen, level, others, others_under(chosen), interval_for)
+    of_chosen = told if isinstance(told, str) else chosen.unknown or told
+    corrected = chance(tally, counts, chosen, level, others, of_chosen, interval_for)
     warnings = (
         *_assumption(schemes, test),
         *_coverage(tally),
@@ -217,9 +215,9 @@ REMEDY = (
 
 def near_chance(tally: Tally, kappa: Corrected) -> tuple[Warning, ...]:
     """Warn if blind guessing would agree as often, given enough items to tell."""
-    if kappa.value is None or kappa.low is None or kappa.expected is None or kappa.observed is None:
+    if kappa.value is None or kappa.low is None or tally.pairable_items < FEW_ITEMS:
         return ()
-    if tally.pairable_items < FEW_ITEMS or kappa.low > 0 or kappa.value >= NEAR_CHANCE:
+    if kappa.low > 0 or kappa.value >= NEAR_CHANCE:
         return ()
     blindly = "labels picked blindly, each as often as it was used here, would reach"
     both = f"agreement is {kappa.observed:.3f}, and {blindly} {kappa.expected:.3f}"
@@ -444,8 +442,8 @@ def looks_missing(labels: Mapping[str, int]) -> list[str]:
     """
     words = [label for label in labels if _plain(label) in SURELY | PERHAPS or not label.strip()]
     others = [label for label in labels if label not in words]
-    cases = {_case(label) for label in others if any(character.isalpha() for character in label)}
-    missing = [word for word in words if _plain(word) not in PERHAPS or _case(word) not in cases]
+    cases = {(label.isupper(), label.islower()) for label in others if any(map(str.isalpha, label))}
+    missing = [word for word in words if _plain(word) not in PERHAPS or (word.isupper(), word.islower()) not in cases]
     numbers = [label for label in others if is_number(label) and float(label).is_integer()]
     if all(map(is_number, others)):
         missing += _codes(numbers, is_most=labels.get("-1", 0) > MOST * sum(labels.values()))
@@ -453,10 +451,6 @@ def looks_missing(labels: Mapping[str, int]) -> list[str]:
         missing += numbers
     rest = [label for label in labels if label not in missing]
     return missing if len(rest) >= LEAST_OTHERS else []
-
-
-def _case(label: str) -> str:
-    return "upper" if label.isupper() else "lower" if label.islower() else "title"
 
 
 def _codes(numbers: Sequence[str], *, is_most: bool) -> list[str]:

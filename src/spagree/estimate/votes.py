@@ -362,14 +362,15 @@ class LabelCounts(Clustered):
 
     def pairable(self) -> LabelCounts:
         """Only the groups with at least two annotations."""
+        return self._pairable
+
+    @cached_property
+    def _pairable(self) -> LabelCounts:
         kept = self.n > 1
-        place = np.cumsum(kept) - 1
-        entries = kept[self.group]
-        group = place[self.group[entries]]
+        place, entries = np.cumsum(kept) - 1, kept[self.group]
+        group, label, count = place[self.group[entries]], self.label[entries], self.count[entries]
         cluster = None if self.cluster is None else renumbered(self.cluster[kept])
-        return LabelCounts(
-            self.labels, self.items[kept], group, self.label[entries], self.count[entries], self.similarity, cluster
-        )
+        return LabelCounts(self.labels, self.items[kept], group, label, count, self.similarity, cluster)
 
     @cached_property
     def groups(self) -> ItemGroups:
