@@ -282,9 +282,11 @@ class Pair:
         Agreement is 1 − (1 − P_e)(1 − α): it also rises if one label becomes commoner.
         """
         a, b = (side.figures.get(ALPHA) for side in (self.a, self.b))
-        if not (isinstance(a, Corrected) and isinstance(b, Corrected)) or a.expected is None or b.expected is None:
+        if not isinstance(a, Corrected) or not isinstance(b, Corrected):
             return None
-        return (1 - (float(a) + float(b)) / 2) * (b.expected - a.expected)
+        if a.value is None or b.value is None or a.expected is None or b.expected is None:
+            return None
+        return (1 - (a.value + b.value) / 2) * (b.expected - a.expected)
 
     @property
     def verdict(self) -> Verdict:

@@ -215,9 +215,9 @@ REMEDY = (
 
 def near_chance(tally: Tally, kappa: Corrected) -> tuple[Warning, ...]:
     """Warn if blind guessing would agree as often, given enough items to tell."""
-    if kappa.value is None or kappa.low is None or tally.pairable_items < FEW_ITEMS:
+    if kappa.value is None or kappa.low is None or kappa.expected is None or kappa.observed is None:
         return ()
-    if kappa.low > 0 or kappa.value >= NEAR_CHANCE:
+    if tally.pairable_items < FEW_ITEMS or kappa.low > 0 or kappa.value >= NEAR_CHANCE:
         return ()
     blindly = "labels picked blindly, each as often as it was used here, would reach"
     both = f"agreement is {kappa.observed:.3f}, and {blindly} {kappa.expected:.3f}"

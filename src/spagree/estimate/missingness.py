@@ -91,11 +91,7 @@ class AgreementWithin:
 
     @property
     def name(self) -> str:
-        """The range in words.
-
-        >>> AgreementWithin(2, 2, 9, None).name, AgreementWithin(4, 7, 9, None).name
-        ('2', '4–7')
-        """
+        """The range in words."""
         return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
 
 
