@@ -255,11 +255,6 @@ class Project:
         """Half the width of the interval."""
         return sums.half_width(float(self.spa), self.spa.level)
 
-    @cached_property
-    def reached(self) -> float:
-        """Half the width of the current interval."""
-        return self.width(self.current)
-
     def range(self, after: WeightSums, n: int, items: int, share: float = 1.0) -> tuple[float, float]:
         """The range of half-widths a plan with ``items`` new items and n annotations each may end up with.
 
@@ -304,7 +299,7 @@ class Project:
     def _items(self, route: str, start: WeightSums, annotations: int, target: float, n: int) -> Row:
         """How many items, annotated n times each, to add to those at the start."""
         k, variance = self.k[n], self.variance(n)
-        enough = start.weight > 0 and self.reached <= target
+        enough = start.weight > 0 and self.width(self.current) <= target
         items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
         row = row_of(target, route, n, items, annotations, items * n) | {"assumed": self.assumed(n)}
         if items:
@@ -315,7 +310,7 @@ class Project:
     def _same(self, target: float) -> Row:
         """All items brought to n annotations, with the smallest sufficient n."""
         annotations = self.tally.annotations
-        if self.reached <= target:
+        if self.width(self.current) <= target:
             return row_of(target, SAME_ITEMS, None, 0, annotations, 0) | {"assumed": False}
         for n in self.allowed:
             after = self.after(n, self.scale)
