@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import sqrt
-from typing import Self
 
 import numpy as np
 
@@ -151,7 +150,8 @@ def chance(
         why = people.why_not if people.unknown else MANY_LABELS if are_many else None
     if isinstance(people, str) or why is not None:
         return coefficients | {CONGER: _undefined(why or "", level, "flat")}
-    by_n, own, nobody = by_scheme["flat"], _LabelsOfEach.of(people), np.zeros(0, dtype=np.int64)
+    by_n, nobody = by_scheme["flat"], np.zeros(0, dtype=np.int64)
+    own = _LabelsOfEach(people.codes, people.votes.similarity)
     expected = float(own.by_chance(nobody, nobody, 1)[0])
     found = _Coefficient(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, expected, own.mean(counts.labels))
     variance = jackknife.variance(*own.without(people, by_n)("items"))
@@ -318,7 +318,7 @@ class _Coefficient:
         return votes.units / (votes.units - 1) * total(votes.unit_sizes * votes.per_unit(influence) ** 2)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _LabelsOfEach:
     """How each annotator labels, for Conger's kappa: by chance, two annotators agree as often as their own labels do.
 
@@ -328,18 +328,12 @@ class _LabelsOfEach:
 
     codes: Codes
     similarity: Floats | None
-    given: Floats
-    """How often each annotator gave each label: annotators × labels."""
-    own: Floats
-    """The shares of an annotator's labels."""
 
-    @classmethod
-    def of(cls, people: Others) -> Self:
-        """From the annotations of known annotators."""
-        codes, size = people.codes, len(people.codes.labels)
+    def __post_init__(self) -> None:
+        codes, size = self.codes, len(self.codes.labels)
         place = codes.annotator.astype(np.int64) * size + codes.label
         given = sums(place, np.ones(len(place)), len(codes.annotators) * size).reshape(-1, size)
-        return cls(codes, people.votes.similarity, given, _shares_of(given))
+        self.given, self.own = given, _shares_of(given)  # how often each gave each label, and its share of theirs
 
     def mean(self, labels: Sequence[str]) -> Floats:
         """The mean shares of these labels."""
