@@ -62,6 +62,10 @@ NO_CLUSTERS = (
 NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement:
     """How much annotators agree, with everything needed to trust the number.
@@ -77,7 +81,7 @@ class Agreement:
     """The options given to :func:`measure`, without the values of secret ones."""
     noticed: tuple[Warning, ...] = ()
     """The warnings that concern reading and counting, not the figures."""
-    told: Callable[[Any], Any] = field(default=lambda value: value, repr=False, compare=False)
+    told: Callable[[Any], Any] = field(default=_as_it_is, repr=False, compare=False)
     """Spells the messages of what is shown: as Python has them, or for the command line."""
 
     @property
