@@ -7,7 +7,7 @@ other annotators is that of SPA.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -153,7 +153,9 @@ def chance(
     by_n, nobody = by_scheme["flat"], np.zeros(0, dtype=np.int64)
     own = _LabelsOfEach(people.codes, people.votes.similarity)
     expected = float(own.by_chance(nobody, nobody, 1)[0])
-    found = _Coefficient(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, expected, own.mean(counts.labels))
+    mean = dict(zip(own.codes.labels, own.own.sum(axis=0) / (own.given.sum(axis=1) > 0).sum(), strict=True))
+    shares = np.array([mean.get(label, 0.0) for label in counts.labels])
+    found = _Coefficient(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, expected, shares)
     variance = jackknife.variance(*own.without(people, by_n)("items"))
     known = told if isinstance(told, str) else (told, own.without(told, by_n))
     return coefficients | {CONGER: found.corrected("flat", variance, known, interval_for)}
@@ -334,12 +336,6 @@ class _LabelsOfEach:
         place = codes.annotator.astype(np.int64) * size + codes.label
         given = sums(place, np.ones(len(place)), len(codes.annotators) * size).reshape(-1, size)
         self.given, self.own = given, _shares_of(given)  # how often each gave each label, and its share of theirs
-
-    def mean(self, labels: Sequence[str]) -> Floats:
-        """The mean shares of these labels."""
-        place = {label: number for number, label in enumerate(self.codes.labels)}
-        mean = self.own.sum(axis=0) / (self.given.sum(axis=1) > 0).sum()
-        return np.array([mean[place[label]] if label in place else 0.0 for label in labels])
 
     def without(self, others: Others, by_n: ByN) -> Without:
         """As for the other coefficients, but what is left out also changes how each annotator labels."""

@@ -8,7 +8,7 @@ without clusters every item is its own cluster, and nothing else changes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -98,7 +98,7 @@ class Sizes:
         rows = [*zip(self.n.tolist(), map(Fraction, self.items), map(Fraction, self.agreeing), strict=True)]
         above = [by_n[n] * agreeing / (n * (n - 1)) for n, _, agreeing in rows]
         below = [by_n[n] * (items / n if self.of_marks else items) for n, items, _ in rows]
-        ratio = _sum(above) / _sum(below)
+        ratio = sum(above, Fraction()) / sum(below, Fraction())
         return ratio.numerator / ratio.denominator
 
     def without(self, units: Leaving, by_n: Mapping[int, Fraction]) -> Floats:
@@ -409,14 +409,6 @@ def add_up(keys: Ints, values: Floats, size: int) -> Floats:
 def total(values: Floats) -> float:
     """A correctly rounded sum: independent of order, parts and threads."""
     return fsum(values.tolist())
-
-
-def _sum(terms: Sequence[Fraction]) -> Fraction:
-    """Pairwise, so the large denominators of many distinct n are combined late."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return _sum(terms[:half]) + _sum(terms[half:])
 
 
 def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
