@@ -217,6 +217,10 @@ class Estimate:
     ``undefined`` is set exactly when something is None: the value itself, or only its interval. ``intervals`` has one
     interval for these annotators on new items ("items") and one for other annotators as well ("annotators");
     ``stderr``, ``low`` and ``high`` are those of ``interval_for``.
+
+    >>> import spagree
+    >>> spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "yes")]).spa.undefined
+    'only one item has two annotations, too few to show how items differ'
     """
 
     value: float | None
