@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,11 +87,6 @@ class Grounds:
         sizes = counted(n.astype(np.int64))[0].tolist()
         return relative_weights(self.weigh([size for size in sizes if size > 1]), n)
 
-    @cached_property
-    def confusions(self) -> Sequence[Confusion]:
-        """Pairs of classes, the largest share of all disagreement first."""
-        return () if self.disagreement is None else self.disagreement.confusions(MOST_CONFUSIONS)
-
 
 def steps(findings: Findings, grounds: Grounds, target: float | None = None) -> tuple[Step, ...]:
     """Every step: what must be mended before anything counts, then by share of all disagreement, then precision."""
@@ -108,15 +102,16 @@ def steps(findings: Findings, grounds: Grounds, target: float | None = None) -> 
     more = [*precision(findings.spa, data.annotators or 0, data.pairable_items, target)]
     if findings.spa.value is None or findings.spa.value == 1:
         return (*first, *more)
+    confusions = [] if grounds.disagreement is None else grounds.disagreement.confusions(MOST_CONFUSIONS)
     of_people, found, theirs = _people(findings, grounds)
-    first += [*_scale(findings, grounds.confusions), *of_people, *_by_number(findings)]
-    found += [step for step in _classes(grounds.confusions) if not set(step.names) & theirs]
+    first += [*_scale(findings, confusions), *of_people, *_by_number(findings)]
+    found += [step for step in _classes(confusions) if not set(step.names) & theirs]
     found += [*_group(grounds.groups), *_period(grounds)]
     found.sort(key=lambda step: -step.beyond)
     clear = [step for step in found if step.beyond >= NOTABLE]
     if {step.code for step in (*first, *clear)} & {ONE_LABEL, COPIES, PEOPLE}:  # more people would be like these
         more = [step for step in more if step.code != MORE_PEOPLE]
-    large = max(LARGE, ABOVE_EQUAL / max(1, len(grounds.confusions)))
+    large = max(LARGE, ABOVE_EQUAL / max(1, len(confusions)))
     rest = [step for step in found if step.beyond < NOTABLE and step.code == CLASSES and step.figures["share"] >= large]
     told = (*first, *clear, *more, *rest)
     items = [each for each in _items(findings, grounds) if not told or each.beyond >= WORTH_READING]
