@@ -10,7 +10,7 @@ import numpy as np
 from generators import Floats, Random
 from held import Row, made_by, table
 
-from spagree.comparing.sides import mark_sides
+from spagree.comparing import mark_sides
 from spagree.counts.marks import CodedMarks
 from spagree.estimate.comparison import compare_sides
 from spagree.estimate.marks import MarkFindings, find_marks

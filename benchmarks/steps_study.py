@@ -14,6 +14,7 @@ from held import made_by, table
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import planted
 import spagree
+from spagree.errors import known
 
 PEOPLE = {"annotators", "one_label", "copies"}
 SHOWN = 3
@@ -26,7 +27,7 @@ def first_and_named(make: planted.Maker, repetitions: int) -> tuple[Counter[str]
     named = 0
     for seed in range(repetitions):
         agreement = spagree.measure(make(seed))
-        codes = [step.code for step in agreement.evidence.steps(agreement.findings)][:SHOWN]
+        codes = [step.code for step in known(agreement.breakdowns(["steps"]).steps)][:SHOWN]
         first[codes[0] if codes else "none"] += 1
         named += bool(PEOPLE & set(codes))
     return first, named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -23,6 +24,11 @@ COLUMNS = {name: [row[place] for row in TRIPLES] for place, name in enumerate(["
 LAZY_ROWS = [("q2", 2, 0.0), ("q1", 2, 1.0), ("q3", 1, None)]
 SAID = [(1.0, "no ×1, yes ×1"), (0.0, "yes ×2"), (None, "no ×1")]
 ROWS = [(*row, *said) for row, said in zip(LAZY_ROWS, SAID, strict=True)]
+
+
+def test_an_agreement_on_counts_goes_from_one_process_to_another() -> None:
+    agreement = spagree.measure(spagree.tally(TRIPLES))
+    assert pickle.loads(pickle.dumps(agreement)).to_dict() == agreement.to_dict()
 
 
 def test_the_contract_of_the_object() -> None:

@@ -5,21 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spagree.counts.engines import column_names, to_polars, write_table
-from spagree.errors import Figures, SpagreeError, UsageError, count
-from spagree.estimate import (
-    Corrected,
-    Data,
-    Estimate,
-    Findings,
-    Missingness,
+from spagree.counts.fetch import answers
+from spagree.errors import Absent, Figures, SpagreeError, UsageError, count, outcome
+from spagree.estimate import Corrected, Data, Estimate, Findings, Missingness
+from spagree.estimate.actions import steps
+from spagree.estimate.annotators import annotators, annotators_in_tally
+from spagree.estimate.breakdowns import (
+    BREAKDOWNS,
+    MOST_DISPUTED,
+    MOST_FROM_A_CLUSTER,
+    MOST_PEOPLE,
+    Breakdowns,
+    Evidence,
 )
-from spagree.estimate.breakdowns import BREAKDOWNS, Breakdowns, Evidence
-from spagree.estimate.disagreement import consensus
-from spagree.estimate.pairs import Overlap
+from spagree.estimate.chance import NO_ANNOTATIONS
+from spagree.estimate.disagreement import are_sets, classes, consensus, option_agreement
+from spagree.estimate.others import InTally
+from spagree.estimate.pairs import Overlap, concentration, pairs
+from spagree.estimate.similarity import SET_METRICS
+from spagree.estimate.votes import item_groups, scale_of, votes_in_codes
 from spagree.estimate.watch import check_target
 from spagree.messages import Warning, opt
 from spagree.present.document import document, earlier_figures, groups_document, to_json
@@ -28,7 +39,7 @@ from spagree.present.sentences import what_changed
 from spagree.present.tables import write_tables
 from spagree.present.verdicts import Told, Verdict, tell
 from spagree.present.words import figure, interval
-from spagree.read.annotations import ANNOTATOR, TIME, Understood
+from spagree.read.annotations import ANNOTATOR, TIME, Understood, nw
 from spagree.write import refuse_existing
 
 if TYPE_CHECKING:
@@ -36,8 +47,18 @@ if TYPE_CHECKING:
 
     from spagree.assignment.design import Assignment
     from spagree.assignment.returned import Returned
+    from spagree.counts.tally import Tally
     from spagree.estimate.comparison import Groups
     from spagree.present.charts.agreement import Charts
+
+
+TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
+NO_GROUPS = f"no column of groups was named; name one with {opt.by}"
+NO_CLUSTERS = (
+    "a tally does not say in which clusters each annotator's items are, so their errors are unknown; measure the "
+    "annotations themselves"
+)
+NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
 
 
 def _as_it_is(value: Any) -> Any:
@@ -123,7 +144,9 @@ class Agreement:
         >>> agreement.items().rows()
         [('q1', 2, 0.0, 1.0, 'no ×1, yes ×1'), ('q2', 1, None, None, 'no ×1')]
         """
-        return self.evidence.item_table()
+        held = self.evidence.items
+        is_lazy = isinstance(nw.from_native(self.evidence.source, pass_through=True), nw.LazyFrame)
+        return held.agreement().to_native() if is_lazy else held.table()
 
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``item, annotations, agreement`` of every item to a .csv or .parquet file, where the data lives.
@@ -148,7 +171,7 @@ class Agreement:
         """
         if most < 1:
             raise UsageError(f"hardest({most}): how many items to list, 1 or more")
-        return self.evidence.hardest(most)
+        return self.evidence.once(("hardest", most), lambda: self.evidence.items.worst(most))
 
     def disputed(self, most: int = 20) -> polars.DataFrame:
         """The items that contribute most to disagreement: ``item, annotations, agreement, share, entropy, votes``.
@@ -162,7 +185,9 @@ class Agreement:
         """
         if most < 1:
             raise UsageError(f"disputed({most}): how many items to list, 1 or more")
-        return self.evidence.disputed(most)
+        evidence = self.evidence
+        codes = evidence.table if evidence.uses_codes else None
+        return evidence.once(("disputed", most), lambda: evidence.disagreement.disputed(evidence.items, codes, most))
 
     def consensus(self) -> polars.DataFrame:
         """Each item's majority: ``label`` (null for ties), ``tied``, ``annotations`` and the label's ``share``."""
@@ -176,7 +201,12 @@ class Agreement:
         >>> agreement.distribution().rows()
         [(2, 0.0, 1), (2, 1.0, 1)]
         """
-        return self.evidence.distribution()
+        import polars
+
+        groups = item_groups(self.evidence.tally, self.evidence.similar)
+        columns = {"annotations": groups.n, "agreement": groups.agreement, "items": groups.items.astype(np.int64)}
+        grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
+        return grouped.sort("annotations", "agreement")
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class, least first: the probability that a second annotator chose it if a first did.
@@ -186,11 +216,11 @@ class Agreement:
         >>> agreement.classes().select("class", "annotations", "agreement").rows()
         [('yes', 1, 0.0), ('no', 3, 0.6666666666666666)]
         """
-        return self.evidence.classes()
+        return self.evidence.once("classes", lambda: classes(self.evidence.votes, self.evidence.level))
 
     def confusion(self) -> polars.DataFrame:
         """Pairs of classes by their share of all disagreement, with the share to expect by chance, and the items."""
-        return self.evidence.confusion()
+        return self.evidence.once("confusion", self.evidence.disagreement.classes)
 
     def annotators(self) -> polars.DataFrame:
         """Agreement of each annotator with the others on shared items, least first, and SPA without them.
@@ -200,7 +230,21 @@ class Agreement:
         >>> agreement.annotators().select("annotator", "shared").rows()[0]
         ('C', 10)
         """
-        return self.evidence.annotators(self.spa.value)
+        evidence = self.evidence
+
+        def make() -> polars.DataFrame:
+            if not evidence.columns or evidence.tally.annotations > MOST_FROM_A_CLUSTER:
+                if not isinstance(evidence.others, InTally):
+                    raise UsageError(evidence.others if isinstance(evidence.others, str) else NO_ANNOTATIONS)
+                if evidence.tally.clusters is not None:
+                    raise UsageError(NO_CLUSTERS)
+                return annotators_in_tally(evidence.others, evidence.by_n(), self.spa.value, evidence.level)
+            cluster = evidence.item_clusters
+            codes = evidence.codes if cluster is None else evidence.table
+            each = replace(votes_in_codes(codes), similarity=evidence.similarity, cluster=cluster)
+            return annotators(codes, each, evidence.by_n(), self.spa.value, evidence.level)
+
+        return evidence.once("annotators", make)
 
     def pairs(self, least: int = 1, busiest: int | None = None, worst: int | None = None) -> polars.DataFrame:
         """Agreement, Cohen's kappa and Scott's pi of pairs of annotators who share ``least`` items, least first.
@@ -208,7 +252,12 @@ class Agreement:
         ``busiest`` limits it to the annotators with the most annotations, ``worst`` to the pairs that agree least:
         five thousand people who answered one survey form 12.5 million pairs.
         """
-        return self.evidence.pairs(least, busiest, worst)
+
+        def make() -> polars.DataFrame:
+            codes = self.evidence.codes if busiest is None else self.evidence.codes.of_busiest(busiest)
+            return pairs(codes, self.evidence.similar, self.evidence.level, least, worst)
+
+        return self.evidence.once(("pairs", least, busiest, worst), make)
 
     def overlap(self) -> Overlap:
         """Who annotated items together: teams without shared items, thin bridges, annotators who share no item.
@@ -218,7 +267,7 @@ class Agreement:
         >>> [team.annotators for team in agreement.overlap().teams]
         [('ann', 'bob'), ('cyd', 'dan')]
         """
-        return self.evidence.overlap
+        return self.evidence.overlap()
 
     def development(self, steps: int = 40) -> polars.DataFrame:
         """Agreement over time: one row per step, each with about as many annotations.
@@ -231,7 +280,22 @@ class Agreement:
         >>> spagree.measure(rows).development(steps=2).select("time", "annotations", "items", "spa").rows()
         [(65, 2, 0, None), (80, 4, 2, 0.5)]
         """
-        return self.evidence.development(steps)
+        from spagree.estimate.development import NO_TIMES, development
+
+        evidence = self.evidence
+        if not evidence.columns:
+            raise UsageError(NO_TIMES_IN_TALLY)
+        if TIME not in evidence.columns:
+            raise UsageError(NO_TIMES)
+        make = partial(development, evidence.table, steps, self._measured, evidence.metric)
+        return evidence.once(("development", steps), make)
+
+    def _measured(self, tally: Tally) -> Estimate:
+        """SPA of a part on the scale of the whole, for these annotators."""
+        from spagree.estimate.development import measured
+
+        evidence = self.evidence
+        return measured(tally, evidence.weights, evidence.level, evidence.metric.over(scale_of(evidence.tally)))
 
     def plan(
         self,
@@ -255,7 +319,15 @@ class Agreement:
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
         [('fresh', 4, 3568), ('new_items', 4, 2660)]
         """
-        return self.evidence.plan(most, half_width=half_width, budget=budget, require=require)
+        from spagree.estimate.plan import plan_for
+
+        evidence, wanted = self.evidence, {"half_width": half_width, "budget": budget, "require": require}
+
+        def make() -> polars.DataFrame:
+            now = self._measured(evidence.tally)
+            return plan_for(evidence.tally, evidence.weights, lambda: evidence.similar, now, most=most, **wanted)
+
+        return evidence.once(("plan", most, *wanted.values()), make)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
         """Compare the annotations with an assignment (or its file): who did less, and does that look random?
@@ -283,16 +355,41 @@ class Agreement:
         >>> spagree.measure(spagree.tally("example:sparse")).breakdowns(["overlap"]).overlap.reason
         'a tally does not say who annotated which item; measure the annotations themselves'
         """
-        found: Breakdowns = self.told(self.evidence.breakdowns(self.findings, names))
-        return found
+        return self._found(names)
 
     def summed_up(self, target: float | None = None) -> Breakdowns:
         """The findings with the breakdowns that a summary needs; ``target`` is the agreement that should be reached."""
-        return self._towards(self.told(self.evidence.summary(self.findings)), target)
+        found = self._found(("concentration", "steps"), target)
+        return replace(found, overlap=self.told(outcome(partial(self.evidence.overlap, quick=True))))
 
-    def _towards(self, found: Breakdowns, target: float | None) -> Breakdowns:
-        """The same with the steps towards a target: more precision if the interval contains it."""
-        return found if target is None else replace(found, steps=self.evidence.steps(self.findings, target))
+    def _found(self, names: Sequence[str], target: float | None = None) -> Breakdowns:
+        """These breakdowns; steps towards a target ask for more precision if the interval contains it."""
+        evidence, findings = self.evidence, self.findings
+        make: dict[str, Callable[[], Any]] = {
+            "levels": lambda: evidence.disagreement.levels,
+            "pairs": lambda: self.pairs(busiest=MOST_PEOPLE),
+            "concentration": lambda: concentration(evidence.tally),
+            "disputed": lambda: self.disputed(MOST_DISPUTED),
+            "answers": self._answers,
+            "options": self._options,
+            "groups": lambda: self.groups or Absent(UsageError(NO_GROUPS)),
+            "steps": lambda: evidence.once(("steps", target), lambda: steps(findings, evidence.grounds, target)),
+        }
+        found = {name: outcome(make.get(name) or getattr(self, name)) for name in names}
+        told: Breakdowns = self.told(Breakdowns(findings, **found))
+        return told
+
+    def _answers(self) -> polars.DataFrame:
+        """Who gave which label to the items that contribute most to all disagreement."""
+        items, evidence = self.disputed(MOST_DISPUTED)["item"], self.evidence
+        return answers(evidence.table, items) if evidence.uses_codes else evidence.items.answers(items)
+
+    def _options(self) -> polars.DataFrame:
+        """Agreement on each option, if labels are sets of options."""
+        evidence = self.evidence
+        if evidence.metric.rule not in SET_METRICS and not are_sets(evidence.votes.labels):
+            raise UsageError("the labels are not sets of options")
+        return evidence.once("options", lambda: option_agreement(evidence.votes, evidence.by_n()))
 
     @property
     def source(self) -> Source:
@@ -354,7 +451,7 @@ class Agreement:
 
     def _to_tell(self, target: float | None, earlier: Mapping[str, Any] | None) -> tuple[Told, dict[str, Any], str]:
         """What a page says, its figures as plain values, and what changed since earlier ones."""
-        found, understood = self._towards(self.breakdowns(), check_target(target)), self.told(self.understood)
+        found, understood = self._found(BREAKDOWNS, check_target(target)), self.told(self.understood)
         figures = self._document(without_folders=True)
         changed = "" if earlier is None else what_changed(earlier, figures)
         return tell(found, self.source.without_folders(), understood, target), figures, changed
@@ -368,7 +465,10 @@ class Agreement:
         ...     sorted(file.name for file in files)[:2]
         ['agreement.json', 'annotators.csv']
         """
-        tables = self.evidence.tables(self.findings)
+        whole = {name: outcome(getattr(self, name)) for name in TABLES}
+        if not isinstance(whole["items"], Absent):
+            whole["items"] = to_polars(nw.from_native(whole["items"]).lazy())
+        tables = {name: frame for name, frame in whole.items() if not isinstance(frame, Absent)}
         return write_tables(self.findings, tables, self.to_json(), Path(folder), force=force)
 
     def to_dict(self) -> dict[str, Any]:
@@ -376,13 +476,11 @@ class Agreement:
         return self._document()
 
     def _document(self, *, without_folders: bool = False) -> dict[str, Any]:
-
         found = self.summed_up()
         source = self.source.without_folders() if without_folders else self.source
         whole: dict[str, Any] = self.told(document(tell(found, source)))  # also what is made only here
         if self.groups is None:
             return whole
-
         parts, column = self.told(self.evidence.of_groups()), self.groups.column
         told = {name: tell(part, source.within(column, name)) for name, part in parts.items()}
         made = groups_document(self.told(self.groups), lambda name: document(told[name]))
@@ -400,7 +498,6 @@ class Agreement:
         return to_json(self.to_dict(), indent)
 
     def __repr__(self) -> str:
-
         data, spa = self.findings.data, self.findings.spa
         used = f"{data.pairable_items:,} of {count(data.items, 'item')}, {count(data.annotations, 'annotation')}"
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
@@ -435,12 +532,12 @@ def report_questions(
     before = {} if since is None else earlier_figures(since).get("questions", {})
     questions: dict[str, tuple[Told, str] | str] = {}
     figures = {}
-    for name, outcome in outcomes.items():
-        if isinstance(outcome, SpagreeError):
-            questions[name] = outcome.message.typed()
+    for name, result in outcomes.items():
+        if isinstance(result, SpagreeError):
+            questions[name] = result.message.typed()
         else:
-            told, figures[name], changed = outcome._to_tell(target, before.get(name))
+            told, figures[name], changed = result._to_tell(target, before.get(name))
             questions[name] = told, changed
-    first = next((outcome.understood for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)), None)
+    first = next((each.understood for each in outcomes.values() if not isinstance(each, SpagreeError)), None)
     html = questions_page(source_name(first), questions, {"questions": figures})
     return write_report(html, Path(path), force=force)

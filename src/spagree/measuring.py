@@ -197,7 +197,7 @@ def _agreement(
         noticed = warn_variants(tally.labels) + warn_ids(tally, tuple)
     evidence = Evidence(tally, held, how.weights, how.level, metric, how.interval_for, source)
     findings = evidence.find(asked.bootstrap)
-    findings = replace(findings, warnings=findings.warnings + evidence.warnings() + noticed)
+    findings = replace(findings, warnings=findings.warnings + noticed)
     return Agreement(findings, evidence, understood, non_default(asked.reading, how), noticed)
 
 
@@ -258,22 +258,21 @@ def item_counts_and_warnings(source: Any, **options: Any) -> tuple[ItemCounts, t
 def _alone(
     source: Any, options: Mapping[str, Any], people_above: float = inf
 ) -> tuple[Counted | Tally | ItemCounts, Mapping[str, Any] | None]:
-    """What is counted without being measured, and the options that decided what counts."""
+    """What is counted without being measured, and the options that decide which annotations count.
+
+    They are saved with the counts, and compared before merging.
+    """
     reading, made = Reading(**options), ready(source)
     if made is not None:
         refuse_late(reading)
         return made, None
     annotations = read(source, **options)
     counted = count(annotations, policies(reading), people_above=people_above)
-    return counted, _how_counted(reading, annotations)
-
-
-def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:
-    """The options that decide which annotations count: saved with the counts, and compared before merging."""
     decisive = {name: value for name, value in non_default(reading).items() if name in DECISIVE}
-    plain = {name: list(value) if isinstance(value, list | tuple) else value for name, value in decisive.items()}
-    is_export = annotations.understood.format not in FORMATS
-    return {**plain, "question": annotations.understood.columns.get(LABEL)} if is_export else plain
+    decided = {name: list(value) if isinstance(value, list | tuple) else value for name, value in decisive.items()}
+    if annotations.understood.format not in FORMATS:  # an export
+        decided["question"] = annotations.understood.columns.get(LABEL)
+    return counted, decided
 
 
 def ready(source: Any) -> Tally | ItemCounts | Counted | None:

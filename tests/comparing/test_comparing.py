@@ -109,7 +109,7 @@ def test_more_annotations_than_a_score_looks_through_are_compared_in_full(monkey
         monkeypatch.setattr(f"spagree.{module}.MOST_TO_FETCH", 10)
     found = spagree.compare(A, B).difference
     assert (found.interval_for, found.low) == ("annotators", pytest.approx(whole.difference.low))
-    monkeypatch.setattr("spagree.comparing.sides.MOST_AT_HOME", 20)
+    monkeypatch.setattr("spagree.comparing.MOST_AT_HOME", 20)
     assert spagree.compare(A, B).difference.low < found.low
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import spagree
 from command import Run
-from spagree.comparing.sides import mark_sides, sides_of
+from spagree.comparing import mark_sides, sides_of
 
 COLUMNS = ["item", "annotator", "start", "end", "label"]
 

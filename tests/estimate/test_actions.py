@@ -10,14 +10,14 @@ import pytest
 
 import planted
 import spagree
+from spagree.errors import known
 from spagree.estimate.actions import Step
 
 SEEDS = range(8)  # the study with 200 of each: docs/studies/steps.md
 
 
 def steps_of(source: Any, **options: Any) -> tuple[Step, ...]:
-    agreement = spagree.measure(source, **options)
-    return agreement.evidence.steps(agreement.findings)
+    return known(spagree.measure(source, **options).breakdowns(["steps"]).steps)
 
 
 def codes_of(source: Any, **options: Any) -> list[str]:
@@ -117,5 +117,5 @@ def test_without_names_or_items_only_what_can_be_known_is_said() -> None:
 def test_a_target_inside_the_interval_asks_for_precision() -> None:
     agreement = spagree.measure("example:sparse")
     assert "more_items" not in codes_of("example:sparse") and "more_annotators" not in codes_of("example:sparse")
-    steps = agreement.evidence.steps(agreement.findings, target=agreement.spa.value)
+    steps = known(agreement.summed_up(agreement.spa.value).steps)
     assert {step.code for step in steps} & {"more_items", "more_annotators"}

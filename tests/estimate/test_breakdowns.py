@@ -12,14 +12,15 @@ import pytest
 
 import spagree
 from oracle import exactly
+from spagree import agreement as facade
 from spagree.errors import Absent, known, there
 from spagree.estimate import breakdowns, development, plan
 from spagree.estimate.breakdowns import BREAKDOWNS, NOT_COMPUTED, Breakdowns
 
 COMPUTED = {
-    "classes": breakdowns,
-    "annotators": breakdowns,
-    "pairs": breakdowns,
+    "classes": facade,
+    "annotators": facade,
+    "pairs": facade,
     "overlap": breakdowns,
     "development": development,
     "plan_for": plan,

@@ -16,7 +16,7 @@ import spagree
 from oracle import ends, exactly, relative_variance
 from spagree.counts import count as counting
 from spagree.errors import DataError, UsageError
-from spagree.estimate import warnings
+from spagree.estimate import findings
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.uncertainty import wilson
 from spagree.estimate.votes import ONE_CLUSTER
@@ -330,7 +330,7 @@ def test_more_clusters_than_a_tally_keeps_are_refused(monkeypatch: pytest.Monkey
 
 
 def test_a_tally_that_grows_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warnings, "LARGE_TALLY", 3)
+    monkeypatch.setattr(findings, "LARGE_TALLY", 3)
     found = measured(documents(4), cluster="doc")
     assert any(each.code == "large_tally" and "6 clusters" in each.message for each in found.warnings)
     assert any(each.code == "few_clusters" and "only 6 clusters in 'doc'" in each.message for each in found.warnings)

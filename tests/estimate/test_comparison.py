@@ -13,7 +13,7 @@ import polars
 import pytest
 
 import spagree
-from spagree.comparing.sides import sides_of
+from spagree.comparing import sides_of
 from spagree.estimate.chance import Corrected
 from spagree.estimate.comparison import ALPHA, Pair, Side, difference, holm, newcombe, p_of
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Estimate, Interval, leading, undefined

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import spagree
 from examples import TIMES, examples
 from oracle import exactly
-from spagree.comparing.sides import rescaled
+from spagree.comparing import rescaled
 from spagree.estimate import votes
 from spagree.estimate.development import NO_TIMES
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM

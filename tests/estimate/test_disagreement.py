@@ -463,3 +463,9 @@ def test_item_counts_have_a_consensus_and_tallies_do_not() -> None:
         spagree.UsageError, match=exactly("a tally holds no single items; measure the annotations themselves")
     ):
         spagree.measure(spagree.tally(rows)).consensus()
+
+
+def test_disagreement_needs_weights_for_the_numbers_that_occur_only() -> None:
+    rows = [(item, who, "ab"[item * who % 2]) for item in range(12) for who in range(3)]
+    own, flat = (spagree.measure(rows, weights=weights) for weights in ({3: 0.7}, "flat"))
+    assert own.confusion().rows() == flat.confusion().rows() and own.disputed().rows() == flat.disputed().rows()

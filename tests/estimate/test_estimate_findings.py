@@ -25,11 +25,10 @@ from spagree.estimate import (
     PerItem,
     Weights,
     find,
-    weigh,
 )
+from spagree.estimate.findings import REMEDY, _assumption, near_chance
 from spagree.estimate.uncertainty import Interval, leading
 from spagree.estimate.votes import ItemGroups
-from spagree.estimate.warnings import REMEDY, find_warnings, near_chance
 from spagree.messages import Message, Warning
 
 GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")
@@ -125,7 +124,7 @@ def test_a_broken_assumption_is_reported_with_its_direction(items: list[list[str
     assert found.warnings[0].code == "missingness"
 
 
-def test_schemes_that_diverge_are_named() -> None:
+def test_schemes_that_diverge_are_named_and_others_are_not() -> None:
     found = find(tally_of(EASY_THEN_HARD))
     apart = "the weighting schemes differ by more than their intervals allow (edge lowest, flat highest), so the "
     assert warnings(found)["schemes_diverge"] == (
@@ -135,34 +134,23 @@ def test_schemes_that_diverge_are_named() -> None:
     assert found.schemes["flat"].low > found.schemes["edge"].value
     assert "(flat lowest, edge highest)" in warnings(find(tally_of(HARD_THEN_EASY)))["schemes_diverge"]
     assert [warning.code for warning in found.warnings][:2] == ["missingness", "schemes_diverge"]
+    within = find(tally_of(parse("aa bb aa bb ab aa aab aabb abab aab abb aaa")))
+    assert within.schemes["flat"].value - within.schemes["edge"].value > 0.05
+    assert "schemes_diverge" not in warnings(within)
 
 
-def test_schemes_that_differ_within_their_intervals_are_not_reported() -> None:
-    found = find(tally_of(parse("aa bb aa bb ab aa aab aabb abab aab abb aaa")))
-    assert found.schemes["flat"].value - found.schemes["edge"].value > 0.05
-    assert "schemes_diverge" not in warnings(found)
-
-
-def test_one_item_is_questioned() -> None:
-    assert codes(parse("aab")) == ["one_item"]
+def test_one_item_items_annotated_once_and_few_items_are_questioned() -> None:
+    assert codes(parse("aab")) == codes(parse("a")) == ["one_item"]
     assert warnings(find(tally_of(parse("a"))))["one_item"] == (
         "all annotations belong to one item; is the item column right?"
     )
     assert "one_item" not in codes(parse("aab b"))
-
-
-def test_items_annotated_once_each_are_questioned() -> None:
     found = warnings(find(tally_of(parse("a b c"))))
     assert found == {"all_items_once": "every annotation has a different item; is the item column right?"}
     assert "all_items_once" not in codes(parse("a b cc"))
-    assert codes(parse("a")) == ["one_item"]
-
-
-def test_few_items_are_counted() -> None:
     found = warnings(find(tally_of(GOOD[:9])))
     assert found == {"few_items": "only 9 items have two annotations, so the figure is rough"}
-    assert codes(GOOD[:10]) == []
-    assert "few_items" in codes(parse("ab a"))
+    assert codes(GOOD[:10]) == [] and "few_items" in codes(parse("ab a"))
 
 
 def test_a_few_items_that_outweigh_the_rest_are_named() -> None:
@@ -259,9 +247,8 @@ NARROW_HIGH, NARROW_LOW = figure(0.6, 0.55, 0.65), figure(0.4, 0.35, 0.45)
 def test_schemes_diverge_when_each_lies_outside_the_interval_of_the_other(
     low: Estimate, high: Estimate, said: bool
 ) -> None:
-    tally = tally_of(GOOD)
     schemes = {"middle": figure(0.5, 0.4, 0.6), "low": low, "high": high}
-    found = find_warnings(tally, schemes, Missingness(None, None, ()), weigh("flat", tally))
+    found = (*_assumption(schemes, Missingness(None, None, ())),)
     told = (
         "the weighting schemes differ by more than their intervals allow (low lowest, high highest), so the figure "
         f"depends on the choice of weights. {REMEDY}"
@@ -269,18 +256,13 @@ def test_schemes_diverge_when_each_lies_outside_the_interval_of_the_other(
     assert found == ((Warning("schemes_diverge", told),) if said else ())
 
 
-@pytest.mark.parametrize(
-    "record",
-    [AgreementAt, Bootstrap, Clean, Counted, Data, Estimate, Findings, Missingness, PerItem, Policies, Weights],
-)
-def test_records_are_frozen_and_hold_nothing_else(record: type) -> None:
-    assert record.__dataclass_params__.frozen
-    assert "__slots__" in vars(record)
+SLOTTED = [AgreementAt, Bootstrap, Clean, Counted, Data, Estimate, Findings, Missingness, PerItem, Policies, Weights]
 
 
-@pytest.mark.parametrize("record", [ItemCounts, ItemGroups, Tally])
-def test_summaries_are_frozen(record: type) -> None:
+@pytest.mark.parametrize("record", [*SLOTTED, ItemCounts, ItemGroups, Tally])
+def test_records_are_frozen_and_most_hold_nothing_else(record: type) -> None:
     assert record.__dataclass_params__.frozen
+    assert record not in SLOTTED or "__slots__" in vars(record)
 
 
 def test_agreement_near_chance_is_a_warning() -> None:

@@ -199,13 +199,13 @@ def test_the_busiest_and_the_fewest_who_made_half(
 ) -> None:
     people = {f"p{number}": count for number, count in enumerate(made)}
     found = concentration(replace(Tally.from_items([{"x": 2}]), annotators=people))
-    assert found is not None
     assert (found.annotators, found.busiest, found.share, found.half, found.share_of_half) == expected
 
 
 def test_unknown_annotators_have_no_concentration() -> None:
-    assert concentration(Tally.from_items([{"x": 2}])) is None
-    assert concentration(replace(Tally.from_items([{"x": 2}]), annotators={})) is None
+    for people in (None, {}):
+        with pytest.raises(spagree.UsageError, match="the annotators are unknown"):
+            concentration(replace(Tally.from_items([{"x": 2}]), annotators=people))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from oracle import exactly, parse, rounded, spa, tally_of
 from spagree.counts.tally import Tally
 from spagree.errors import UsageError
 from spagree.estimate import CUSTOM, DEFAULT, SCHEMES, check_scheme, find, weigh
-from spagree.estimate.weights import REGISTRY, by_number, zetas
+from spagree.estimate.weights import REGISTRY, Scheme, zetas
 from spagree.studies import experiments
 from spagree.studies.datasets import label_set
 from spagree.studies.rounds import Plan, annotation_curves, annotation_values, result_path
@@ -143,7 +143,7 @@ ABOUT = "weighted by the square of its annotations"
 
 @pytest.fixture
 def squares(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setitem(REGISTRY, "squares", by_number(ABOUT, lambda n: n * n))
+    monkeypatch.setitem(REGISTRY, "squares", Scheme(ABOUT, lambda n: n * n))
     return "squares"
 
 
@@ -194,5 +194,5 @@ def test_cached_rounds_of_other_schemes_are_not_used(monkeypatch: pytest.MonkeyP
     plan = Plan(rounds=2, folder=tmp_path)
     annotation_curves(data, plan)
     assert result_path("annotations", data, plan, tmp_path).exists()
-    monkeypatch.setitem(REGISTRY, "squares", by_number(ABOUT, lambda n: n * n))
+    monkeypatch.setitem(REGISTRY, "squares", Scheme(ABOUT, lambda n: n * n))
     assert not result_path("annotations", data, plan, tmp_path).exists()

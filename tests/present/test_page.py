@@ -413,7 +413,7 @@ def test_cards_link_to_tasks_on_the_web_only() -> None:
     addresses = {"q0": "https://tool.example/q0?a=1&b=2", "q1": "javascript:alert(1)", "q2": "//tool.example/q2"}
     frame = measured.annotations.to_native().collect()
     linked = frame.with_columns(link=polars.col("item").replace_strict(addresses, default=None))
-    found = replace(measured, held=Held(narwhals.from_native(linked.lazy()))).breakdowns(agreement.findings)
+    found = replace(agreement, evidence=replace(measured, held=Held(narwhals.from_native(linked.lazy())))).breakdowns()
     assert dict(known(found.disputed).select("item", "links").rows()) == {"q0": 1, "q1": 1, "q2": 1, "q3": 0}
     html = page(tell(found, agreement.source, agreement.understood), agreement.to_dict())
     assert re.findall(r'<a href="(?!#)([^"]*)" rel="noopener noreferrer" target="_blank">', html) == [

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, sums
-from spagree.estimate.annotators import PairableAnnotations, against_others, label_shares, rejected
+from spagree.codes import Codes, Floats, counted, sums
+from spagree.estimate.annotators import LabelShares, PairableAnnotations, against_others, label_shares, rejected
 from spagree.estimate.disagreement import Confusion, Disagreement
 from spagree.estimate.findings import Findings
 from spagree.estimate.jackknife import entry_of_each
 from spagree.estimate.pairs import Overlap
 from spagree.estimate.similarity import NOMINAL, is_number, with_points
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, half_interval
-from spagree.estimate.votes import LabelCounts, relative_weights, votes_in_codes
+from spagree.estimate.votes import LabelCounts, relative_weights
 from spagree.estimate.weights import ByN
 
 if TYPE_CHECKING:
@@ -69,12 +68,13 @@ class Step:
 class Grounds:
     """What steps are found in; None for what is not known."""
 
-    votes: LabelCounts | None
+    disagreement: Disagreement | None
+    """All disagreement, which items and pairs of classes share."""
     weigh: Callable[[list[int]], ByN]
     """The weights for numbers of annotations."""
     codes: Codes | None = None
-    cluster: Ints | None = None
-    similarity: Floats | None = None
+    of_items: LabelCounts | None = None
+    """The votes of single items."""
     overlap: Overlap | None = None
     groups: Groups | None = None
     times: Floats | None = None
@@ -82,58 +82,36 @@ class Grounds:
     has_items: bool = False
     """Whether single items can be listed."""
 
-    @cached_property
-    def of_items(self) -> LabelCounts | None:
-        """The votes of single items."""
-        if self.codes is None or not len(self.codes.item):
-            return None
-        return replace(votes_in_codes(self.codes), similarity=self.similarity, cluster=self.cluster)
-
     def weights(self, n: Floats) -> Floats:
         """k(n) of each item, relative to the largest; 0 below two annotations."""
-        whole = n.astype(np.int64)
-        sizes = counted(whole)[0]  # np.unique would load numpy.ma, which takes as long as all steps
-        by_size = relative_weights(self.weigh([int(size) for size in sizes if size > 1]), sizes)
-        return by_size[np.searchsorted(sizes, whole)]
-
-    @cached_property
-    def disagreement(self) -> Disagreement | None:
-        """All disagreement, which items and pairs of classes share."""
-        if self.votes is None:
-            return None
-        return Disagreement(self.votes, self.weigh([n for n in sorted(set(map(int, self.votes.n))) if n > 1]))
-
-    @cached_property
-    def confusions(self) -> Sequence[Confusion]:
-        """Pairs of classes, the largest share of all disagreement first."""
-        return () if self.disagreement is None else self.disagreement.confusions(MOST_CONFUSIONS)
+        sizes = counted(n.astype(np.int64))[0].tolist()
+        return relative_weights(self.weigh([size for size in sizes if size > 1]), n)
 
 
 def steps(findings: Findings, grounds: Grounds, target: float | None = None) -> tuple[Step, ...]:
     """Every step: what must be mended before anything counts, then by share of all disagreement, then precision."""
-    first = [*_teams(findings, grounds.overlap)]
-    data = findings.data
-    more = [*precision(findings.spa, data.annotators or 0, data.pairable_items, target)]
+    first, data, overlap = list[Step](), findings.data, grounds.overlap
     if data.items and not data.pairable_items:
         figures = {"items": data.items, "annotations": data.annotations}
         codes = {warning.code for warning in findings.warnings}
         is_column = "all_items_once" in codes and "one_annotator" not in codes
-        first.insert(0, Step(ITEM_COLUMN if is_column else SECOND_ANNOTATION, (), figures))
+        first.append(Step(ITEM_COLUMN if is_column else SECOND_ANNOTATION, (), figures))
+    if overlap is not None and len(overlap.teams) > 1 and not overlap.unknown:
+        figures = {"teams": len(overlap.teams), "annotators": overlap.annotators, "items": data.pairable_items}
+        first.append(Step(SHARED_ITEMS, (), {**figures, "largest": len(overlap.teams[0].annotators)}))
+    more = [*precision(findings.spa, data.annotators or 0, data.pairable_items, target)]
     if findings.spa.value is None or findings.spa.value == 1:
         return (*first, *more)
-    blind, copies = _one_label(grounds), _copies(grounds)
-    first += [*_scale(findings, grounds.confusions), *_together(ONE_LABEL, blind, findings, grounds)]
-    first += [copy for copy in copies if not set(copy.names) & set(blind)]
-    first += _by_number(findings)
-    apart = [name for name in _apart(grounds, findings.spa.level) if name not in blind]
-    found = [*_together(PEOPLE, apart, findings, grounds)]
-    found += [step for step in _classes(grounds.confusions) if not set(step.names) & _labels_of(grounds, blind)]
+    confusions = [] if grounds.disagreement is None else grounds.disagreement.confusions(MOST_CONFUSIONS)
+    of_people, found, theirs = _people(findings, grounds)
+    first += [*_scale(findings, confusions), *of_people, *_by_number(findings)]
+    found += [step for step in _classes(confusions) if not set(step.names) & theirs]
     found += [*_group(grounds.groups), *_period(grounds)]
     found.sort(key=lambda step: -step.beyond)
     clear = [step for step in found if step.beyond >= NOTABLE]
     if {step.code for step in (*first, *clear)} & {ONE_LABEL, COPIES, PEOPLE}:  # more people would be like these
         more = [step for step in more if step.code != MORE_PEOPLE]
-    large = max(LARGE, ABOVE_EQUAL / max(1, len(grounds.confusions)))
+    large = max(LARGE, ABOVE_EQUAL / max(1, len(confusions)))
     rest = [step for step in found if step.beyond < NOTABLE and step.code == CLASSES and step.figures["share"] >= large]
     told = (*first, *clear, *more, *rest)
     items = [each for each in _items(findings, grounds) if not told or each.beyond >= WORTH_READING]
@@ -141,14 +119,6 @@ def steps(findings: Findings, grounds: Grounds, target: float | None = None) -> 
 
 
 # What must be mended before anything counts ---------------------------------------------------------
-
-
-def _teams(findings: Findings, overlap: Overlap | None) -> Iterator[Step]:
-    if overlap is None or len(overlap.teams) < 2 or overlap.unknown:
-        return
-    largest = overlap.teams[0]
-    figures = {"teams": len(overlap.teams), "annotators": overlap.annotators, "items": findings.data.pairable_items}
-    yield Step(SHARED_ITEMS, (), {**figures, "largest": len(largest.annotators)})
 
 
 def _scale(findings: Findings, confusions: Sequence[Confusion]) -> Iterator[Step]:
@@ -191,20 +161,27 @@ def _by_number(findings: Findings) -> Iterator[Step]:
 # People -------------------------------------------------------------------------------------------------
 
 
-def _apart(grounds: Grounds, level: float) -> list[str]:
-    """With whom the others agree less than with each other."""
-    if grounds.codes is None or grounds.of_items is None:
-        return []
-    found = against_others(PairableAnnotations.of(grounds.codes, grounds.of_items), level)
-    return [grounds.codes.annotators[place] for place, is_apart in enumerate(found.stands_out) if is_apart]
+def _people(findings: Findings, grounds: Grounds) -> tuple[list[Step], list[Step], set[str]]:
+    """People with one label and two who copy, people who stand out, and what those with one label give.
 
-
-def _one_label(grounds: Grounds) -> list[str]:
-    """Who gives (almost) one label to everything, more often than the votes of their items explain."""
+    Nothing if their annotations are not at hand. Disagreement about what somebody gives to everything is their doing.
+    """
     codes, votes = grounds.codes, grounds.of_items
     if codes is None or votes is None:
-        return []
-    shares = label_shares(codes, grounds.cluster)
+        return [], [], set()
+    shares, compared = label_shares(codes), against_others(PairableAnnotations.of(codes, votes), findings.spa.level)
+    blind = _one_label(codes, votes, shares)
+    labels = zip(codes.annotators, shares.commonest.tolist(), strict=True)
+    named = zip(codes.annotators, compared.stands_out, strict=True)
+    apart = [name for name, stands_out in named if stands_out and name not in blind]
+    copies = [copy for copy in _copies(codes, votes) if not set(copy.names) & set(blind)]
+    first = [*_together(ONE_LABEL, blind, findings, grounds), *copies]
+    theirs = {codes.labels[label] for name, label in labels if name in blind}
+    return first, [*_together(PEOPLE, apart, findings, grounds)], theirs
+
+
+def _one_label(codes: Codes, votes: LabelCounts, shares: LabelShares) -> list[str]:
+    """Who gives (almost) one label to everything, more often than the votes of their items explain."""
     n = np.bincount(codes.item)
     used = (codes.annotator >= 0) & (n[codes.item] > 1)
     shared = np.bincount(codes.annotator[used], minlength=len(codes.annotators))
@@ -226,14 +203,6 @@ def _one_label(grounds: Grounds) -> list[str]:
     return [codes.annotators[people[place]] for place in rejected(np.array([*p, *[1.0] * others]))]
 
 
-def _labels_of(grounds: Grounds, names: Sequence[str]) -> set[str]:
-    """The commonest label of each: disagreement about what somebody gives to everything is their doing."""
-    if grounds.codes is None or not names:
-        return set()
-    commonest = dict(zip(grounds.codes.annotators, label_shares(grounds.codes).commonest, strict=True))
-    return {grounds.codes.labels[commonest[name]] for name in names}
-
-
 def _as_many(likely: Floats, times: float) -> float:
     """An upper limit (Chernoff's) for how likely so many of these events are."""
     with np.errstate(divide="ignore", over="ignore"):
@@ -241,11 +210,8 @@ def _as_many(likely: Floats, times: float) -> float:
     return float(np.exp(min(0.0, *exponents)))
 
 
-def _copies(grounds: Grounds) -> list[Step]:
+def _copies(codes: Codes, votes: LabelCounts) -> list[Step]:
     """Two people who give the same labels far more often than the votes of the items they share explain."""
-    codes, votes = grounds.codes, grounds.of_items
-    if codes is None or votes is None:
-        return []
     sizes = np.bincount(codes.item[codes.annotator >= 0])
     if float((sizes * (sizes - 1.0)).sum()) / 2 > MOST_PAIRS:
         return []
@@ -348,7 +314,7 @@ def _items(findings: Findings, grounds: Grounds) -> Iterator[Step]:
     """The items with the largest shares of all disagreement, which show what the guideline leaves open."""
     if grounds.disagreement is None or not grounds.has_items:
         return
-    votes = grounds.disagreement.pairable
+    votes = grounds.disagreement.votes.pairable()
     lost = grounds.disagreement.contributions(votes)
     order = np.argsort(-lost, kind="stable")
     before = np.cumsum(votes.items[order]) - votes.items[order]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, numbered, pairs_within, ratio, run_of_each, run_starts, sums
+from spagree.codes import Codes, Floats, Ints, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
-from spagree.estimate.jackknife import entry_of_each
+from spagree.estimate.jackknife import Kinds, entry_of_each
 from spagree.estimate.others import InTally
 from spagree.estimate.uncertainty import AT_THE_END, FEW_ITEMS, mean_error, wilson_each
 from spagree.estimate.votes import LabelCounts
@@ -43,10 +43,6 @@ def mean_agreement(annotators: polars.DataFrame) -> float | None:
     """The mean agreement of an annotation with the others of its item: the benchmark for annotators.
 
     SPA would not do: it weights items differently, so all annotators together can lie below it.
-
-    >>> import polars
-    >>> mean_agreement(polars.DataFrame({"shared": [30, 10, 0], "agreement": [0.5, 0.9, None]}))
-    0.6
     """
     sharing = annotators.filter(annotators["agreement"].is_not_null())
     shared = sharing["shared"].to_numpy()
@@ -58,7 +54,8 @@ class PairableAnnotations:
     """Annotations of pairable items by known annotators, item by item, each beside the others of its item.
 
     ``agree`` sums the agreement with the other n − 1 annotations (n_c − 1 for nominal labels), ``pairs`` is the item's
-    A, and ``unit`` is what varies independently: the item, or its cluster.
+    A, and ``unit`` is what varies independently: the item, or its cluster. A tally knows neither the items nor the
+    labels of annotations, but how many ``times`` there are alike ones.
     """
 
     people: int
@@ -69,7 +66,9 @@ class PairableAnnotations:
     n: Floats
     agree: Floats
     pairs: Floats
+    times: Floats
     similarity: Floats | None = None
+    knows_items: bool = True
 
     @classmethod
     def of(cls, codes: Codes, votes: LabelCounts) -> PairableAnnotations:
@@ -77,33 +76,23 @@ class PairableAnnotations:
         used = (codes.annotator >= 0) & (votes.n > 1)[codes.item]
         item, entry = codes.item[used].astype(np.int64), entry_of_each(votes)[used]
         who, label = codes.annotator[used].astype(np.int64), votes.label[entry]
-        figures = votes.n[item], votes.agreeing[entry], votes.agreeing_pairs[item]
+        figures = votes.n[item], votes.agreeing[entry], votes.agreeing_pairs[item], np.ones(len(item))
         return cls(len(codes.annotators), who, item, votes.unit_of[item], label, *figures, votes.similarity)
+
+    @classmethod
+    def of_kinds(cls, kinds: Kinds) -> PairableAnnotations:
+        """From the kinds of annotations of each annotator that a tally keeps."""
+        used = kinds.n[kinds.kind] > 1
+        kind, who = kinds.kind[used], kinds.who[used]
+        unknown, each = np.full(len(who), -1), np.arange(len(who))
+        n, agree, pairs = (np.asarray(1.0 * figure[kind]) for figure in (kinds.n, kinds.own - 1, kinds.pairs))
+        times = kinds.times[used]
+        return cls(len(kinds.annotators), who, unknown, each, unknown, n, agree, pairs, times, knows_items=False)
 
     def where(self, chosen: NDArray[np.bool_] | Ints) -> PairableAnnotations:
         """Some of the annotations."""
-        return replace(
-            self,
-            annotator=self.annotator[chosen],
-            item=self.item[chosen],
-            unit=self.unit[chosen],
-            label=self.label[chosen],
-            n=self.n[chosen],
-            agree=self.agree[chosen],
-            pairs=self.pairs[chosen],
-        )
-
-    @property
-    def against_rest(self) -> Floats:
-        """How much more the others of its item agree with each annotation than with each other, from three on."""
-        n, agree = self.n, self.agree
-        return np.asarray(agree / (n - 1) - (self.pairs - 2 * agree) / ((n - 1) * (n - 2)))
-
-    @cached_property
-    def by_annotator(self) -> list[Ints]:
-        """The rows of each annotator, in order."""
-        order = np.argsort(self.annotator, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.annotator, minlength=self.people))[:-1])
+        columns = ("annotator", "item", "unit", "label", "n", "agree", "pairs", "times")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
     @cached_property
     def by_item(self) -> tuple[Ints, Ints, Ints]:
@@ -111,21 +100,23 @@ class PairableAnnotations:
         starts = run_starts(self.item)
         return run_of_each(self.item), starts, np.diff(starts, append=len(self.item))
 
+    @property
+    def against_rest(self) -> Floats:
+        """How much more the others of its item agree with each annotation than with each other, from three on."""
+        n, agree = self.n, self.agree
+        return np.asarray(agree / (n - 1) - (self.pairs - 2 * agree) / ((n - 1) * (n - 2)))
+
     def means(self, values: Floats) -> Means:
         """The mean of each annotator's values, one per annotation; summed within units before they are squared."""
-        items = np.bincount(self.annotator, minlength=self.people).astype(np.float64)
-        mean = ratio(sums(self.annotator, values, self.people), items)
+        items = sums(self.annotator, self.times, self.people)
+        mean = ratio(sums(self.annotator, self.times * values, self.people), items)
         first, place = numbered(self.annotator, self.unit)
-        who, size = self.annotator[first], np.bincount(place).astype(np.float64)
+        who, alike, size = self.annotator[first], self.times[first], np.bincount(place).astype(np.float64)
         deviation = sums(place, values - mean[self.annotator], len(first))
-        units = np.bincount(who, minlength=self.people).astype(np.float64)
-        squares, sizes = (sums(who, each**2, self.people) for each in (deviation, size))
+        units, squares, sizes = (
+            sums(who, alike * each, self.people) for each in (np.ones(len(who)), deviation**2, size**2)
+        )
         return Means.of(items, mean, squares, units, sizes)
-
-
-def alike(one: Ints, other: Ints, similarity: Floats | None) -> Floats:
-    """How much labels agree, two by two."""
-    return np.asarray(one == other if similarity is None else similarity[one, other], dtype=np.float64)
 
 
 class Means(NamedTuple):
@@ -184,37 +175,28 @@ def against_others(visits: PairableAnnotations, level: float) -> AgainstOthers:
 
     Two who copy from each other make everybody beside them stand out. Annotators are therefore named only if they also
     stand out when the agreement of any two others with each other is left out: Holm's test takes the largest p of all
-    these. It names someone who is like the others in at most one data set in twenty.
+    these. It names someone who is like the others in at most one data set in twenty. A tally does not say who met whom,
+    so nobody in it is named.
     """
     compared = visits.where(visits.n >= THREE)
     found = compared.means(compared.against_rest)
-    against = _against(found, level)
-    p = found.p_for_holm
-    apart = rejected(p)
-    p[apart] = [max(p[person], _without_two(compared, person)) for person in apart]
-    named = rejected(p)
-    for person in apart:
-        against.stands_out[person] = True if person in named else None
-        against.why_not[person] = None if person in named else OTHERS_ALIKE
-    return against
-
-
-def _against(found: Means, level: float) -> AgainstOthers:
-    """The differences with their intervals; nobody is named yet."""
     # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
     low, high = (2 * end - 1 for end in wilson_each((1 + found.mean) / 2, found.stderr / 2, found.units, level))
-    unknown = (found.units < FEW_ITEMS).tolist()
-    stands_out: list[bool | None] = [None if each else False for each in unknown]
-    why_not = [FEW_OF_THREE if each else None for each in unknown]
+    few, p = found.units < FEW_ITEMS, found.p_for_holm
+    stands_out: list[bool | None] = [None if each else False for each in few.tolist()]
+    why_not = [FEW_OF_THREE if each else None for each in few.tolist()]
+    apart, named, alike = rejected(p), list[int](), OTHERS_ALIKE if visits.knows_items else WHO_MET_WHOM
+    if visits.knows_items:
+        p[apart] = [max(p[person], _without_two(compared, person)) for person in apart]
+        named = rejected(p)
+    for person in apart:
+        stands_out[person] = True if person in named else None
+        why_not[person] = None if person in named else alike
     return AgainstOthers(found.mean, low, high, stands_out, why_not)
 
 
 def rejected(p: Floats) -> list[int]:
-    """Whose p is small by Holm's test; those without one are not tested.
-
-    >>> rejected(np.array([0.02, 0.001, np.nan, 0.4])), rejected(np.array([0.01, 0.03, 0.04]))
-    ([0, 1], [0])
-    """
+    """Whose p is small by Holm's test; those without one are not tested."""
     adjusted = holm([None if np.isnan(each) else float(each) for each in p])
     return [place for place, each in enumerate(adjusted) if each is not None and each <= ALPHA]
 
@@ -226,7 +208,7 @@ def _without_two(compared: PairableAnnotations, person: int) -> float:
     many annotations of an item. Of three annotations nothing is left to compare with. 1 if too few items are left, 0 if
     no two met that often.
     """
-    rows, (number, starts, sizes) = compared.by_annotator[person], compared.by_item
+    rows, (number, starts, sizes) = np.flatnonzero(compared.annotator == person), compared.by_item
     mine, around = compared.where(rows), sizes[number[rows]]
     value, unit = mine.against_rest, np.unique(mine.unit, return_inverse=True)[1].ravel()
     # Any two others of each of these items, and how the person compares with the rest without these two
@@ -239,7 +221,9 @@ def _without_two(compared: PairableAnnotations, person: int) -> float:
     pair = numbered(*both)[1]
     met = np.bincount(pair)
     n, agree, remaining = mine.n[own], mine.agree[own], (mine.n[own] - 1) * (mine.n[own] - 2) - 2
-    agreeing = mine.pairs[own] - 2 * agree - 2 * alike(others.label[one], others.label[two], others.similarity)
+    first, second = others.label[one], others.label[two]
+    alike = 1.0 * (first == second) if others.similarity is None else others.similarity[first, second]
+    agreeing = mine.pairs[own] - 2 * agree - 2 * alike
     after = np.where(remaining > 0, agree / (n - 1) - agreeing / np.maximum(remaining, 1), 0.0)
     # Sums over all units, changed by the units in which the two met
     first, cell = numbered(pair, unit[own])
@@ -271,26 +255,10 @@ class LabelShares:
 
 
 def label_shares(codes: Codes, cluster: Ints | None = None) -> LabelShares:
-    """Unknown annotators (−1) still count among the others of an item; ``cluster`` is that of each item.
-
-    >>> item, annotator = np.repeat(np.arange(9, dtype=np.int32), 3), np.tile(np.array([0, 1, 2], dtype=np.int32), 9)
-    >>> label = np.where(annotator == 2, np.int32(1), item % 2)
-    >>> order = np.lexsort((annotator, label, item))
-    >>> shares = label_shares(Codes(item, annotator[order], label[order], ("ann", "bob", "cyd"), ("no", "yes")))
-    >>> shares.commonest.tolist(), shares.share.round(2).tolist(), shares.one_label
-    ([0, 0, 1], [0.56, 0.56, 1.0], [False, False, True])
-    """
-    annotators, width = len(codes.annotators), max(1, len(codes.labels))
-    named = codes.annotator >= 0
-    annotator = codes.annotator[named].astype(np.int64)
-    keys, times = counted(annotator * width + codes.label[named])
-    who, what, count = keys // width, keys % width, times.astype(np.float64)
-    order = np.lexsort((what, -count, who))
-    first = order[run_starts(who[order])]
-    commonest, most = np.full(annotators, -1, dtype=np.int64), np.zeros(annotators)
-    commonest[who[first]], most[who[first]] = what[first], count[first]
-    annotations = np.bincount(annotator, minlength=annotators)
-    share = ratio(most, annotations)
+    """Unknown annotators (−1) still count among the others of an item; ``cluster`` is that of each item."""
+    annotators, named = len(codes.annotators), codes.annotator >= 0
+    who, what = codes.annotator[named].astype(np.int64), codes.label[named].astype(np.int64)
+    commonest, share = _commonest(who, what, np.ones(len(who)), annotators)
     if not (share == 1.0).any():
         return LabelShares(commonest, share, [False] * annotators)
     # Who gives one label more often than their items explain
@@ -310,15 +278,30 @@ def label_shares(codes: Codes, cluster: Ints | None = None) -> LabelShares:
         np.minimum.at(least, place.ravel(), shares)
         return np.exp(sums(both[0], np.log(least), annotators))
 
-    options = np.full(annotators, width)
+    options = np.full(annotators, max(1, len(codes.labels)))
     np.minimum.at(options, person, choices[where])
     p = np.minimum(1.0, options * product(np.repeat(same, same)[used] / n[where]))
     shared = sums(person, np.ones(len(person)), annotators)
     # Annotators whose items cannot make p small are not in the family: the test could never reject for them.
     tested = (shared > 1) & (options * product(rarest[where]) <= ALPHA)
-    p = np.where(share == 1.0, p, 1.0)
-    adjusted = holm([float(each) if ask else None for each, ask in zip(p, tested, strict=True)])
-    return LabelShares(commonest, share, [each is not None and each <= ALPHA for each in adjusted])
+    return LabelShares(commonest, share, _blindly(p, tested, share))
+
+
+def _commonest(who: Ints, label: Ints, times: Floats, people: int) -> tuple[Ints, Floats]:
+    """The label that each gave most often, the first if tied, and its share of theirs; −1 for who gave none."""
+    first, place = numbered(who, label)
+    count, person = sums(place, times, len(first)), who[first]
+    order = np.lexsort((label[first], -count, person))
+    best = order[run_starts(person[order])]
+    commonest, most = np.full(people, -1, dtype=np.int64), np.zeros(people)
+    commonest[person[best]], most[person[best]] = label[first[best]], count[best]
+    return commonest, ratio(most, sums(who, times, people))
+
+
+def _blindly(p: Floats, tested: NDArray[np.bool_], share: Floats) -> list[bool]:
+    """Who gave one label only, and by Holm's test among those it could name more often than their items explain."""
+    named = rejected(np.where(tested, np.where(share == 1.0, p, 1.0), np.nan))
+    return [place in named for place in range(len(p))]
 
 
 def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
@@ -328,17 +311,14 @@ def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, l
     are then over clusters. ``agreement`` is the probability that another annotator, drawn at random from a random one
     of the annotator's shared items, gave the same label; every item counts the same, however many others annotated it.
     """
-    visits = PairableAnnotations.of(codes, votes)
-    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=len(codes.annotators))
     return _table(
         codes.annotators,
-        annotations.astype(np.int64),
-        annotations / max(codes.items, 1),
-        visits.means(visits.agree / (visits.n - 1)),
+        np.bincount(codes.annotator[codes.annotator >= 0], minlength=len(codes.annotators)).astype(np.int64),
+        codes.items,
+        PairableAnnotations.of(codes, votes),
         votes.sizes.without(jackknife.annotators(codes, votes), by_n),
         labels=codes.labels,
         shares=label_shares(codes, votes.cluster),
-        against=against_others(visits, level),
         spa=spa,
         level=level,
     )
@@ -351,46 +331,23 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
     may copy from each other; and who always gives one label is named only if that holds whatever the others could give.
     """
     kinds, tally = people.kinds, people.tally
-    size, shared, n = len(kinds.annotators), kinds.shared, kinds.n
-    agree, pairs = kinds.own - 1.0, kinds.pairs
-
-    def means(least: int, values: Floats) -> Means:
-        """The mean of a value of each kind over the annotations of items with so many annotations."""
-        used = (n >= least).astype(np.float64)
-        values = np.where(n >= least, values, 0.0)
-        items = kinds.sums(used)
-        mean = ratio(kinds.sums(values), items)
-        squares = kinds.squares(used, values, mean)
-        return Means.of(items, mean, np.maximum(squares, 0.0), items, items)
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = means(2, agree / (n - 1))
-        compared = means(THREE, agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2)))
-    against = _against(compared, level)
-    for person in rejected(compared.p_for_holm):
-        against.stands_out[person], against.why_not[person] = None, WHO_MET_WHOM
-    annotations = kinds.sums(np.ones(len(n)))
-    labels = tuple(sorted(tally.labels))
+    n, size, labels = kinds.n, len(kinds.annotators), tuple(sorted(tally.labels))
     shares = LabelShares(np.full(size, -1), np.full(size, np.nan), [None] * size)
     if kinds.have_labels:
         place = {label: number for number, label in enumerate(labels)}
         label = np.array([place[each or ""] for each in kinds.label], dtype=np.int64)
-        given = sums(kinds.who * len(labels) + label[kinds.kind], kinds.times, size * len(labels)).reshape(size, -1)
-        most = ratio(given.max(axis=1), annotations)
-        blindly = len(labels) * np.exp(kinds.sums(np.where(n > 1, np.log(kinds.own / n), 0.0)))
-        tested = (shared > 1) & (len(labels) * np.exp(kinds.sums(np.where(n > 1, -np.log(n), 0.0))) <= ALPHA)
-        p = np.where(most == 1, blindly, 1.0).tolist()
-        adjusted = holm([each if ask else None for each, ask in zip(p, tested.tolist(), strict=True)])
-        shares = LabelShares(given.argmax(axis=1), most, [p is not None and p <= ALPHA for p in adjusted])
+        commonest, share = _commonest(kinds.who, label[kinds.kind], kinds.times, size)
+        p = len(labels) * np.exp(kinds.sums(np.where(n > 1, np.log(kinds.own / n), 0.0)))
+        tested = (kinds.shared > 1) & (len(labels) * np.exp(kinds.sums(np.where(n > 1, -np.log(n), 0.0))) <= ALPHA)
+        shares = LabelShares(commonest, share, _blindly(p, tested, share))
     return _table(
         kinds.annotators,
-        annotations.astype(np.int64),
-        annotations / max(tally.items, 1),
-        found,
+        kinds.sums(np.ones(len(n))).astype(np.int64),
+        tally.items,
+        PairableAnnotations.of_kinds(kinds),
         people.sizes.without(people.left_out("people")[1], by_n),
         labels=labels,
         shares=shares,
-        against=against,
         spa=spa,
         level=level,
     )
@@ -399,18 +356,18 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
 def _table(
     names: tuple[str, ...],
     annotations: Ints,
-    coverage: Floats,
-    found: Means,
+    items: int,
+    visits: PairableAnnotations,
     without: Floats,
     *,
     labels: tuple[str, ...],
     shares: LabelShares,
-    against: AgainstOthers,
     spa: float | None,
     level: float,
 ) -> polars.DataFrame:
     import polars
 
+    found, against = visits.means(visits.agree / (visits.n - 1)), against_others(visits, level)
     low, high = wilson_each(found.mean, found.stderr, found.units, level)
     reasons = [
         NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else ONE_CLUSTER if unknown else None
@@ -419,7 +376,7 @@ def _table(
     columns = {
         "annotator": names,
         "annotations": annotations,
-        "coverage": coverage,
+        "coverage": annotations / max(items, 1),
         "shared": found.items.astype(np.int64),
         "agreement": found.mean,
         "stderr": found.stderr,

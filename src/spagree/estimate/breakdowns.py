@@ -1,31 +1,31 @@
 """Where agreement is lost: by item, class, annotator, pair of annotators and over time.
 
-An :class:`Evidence` holds the counts and computes each breakdown once, on demand; :class:`Breakdowns` holds the
-results as values, which is all that pages, charts and tables see.
+An :class:`Evidence` holds the counts and what is behind them; :class:`Breakdowns` holds what is found in them as
+values, which is all that pages, charts and tables see.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from spagree.codes import MOST_SUMMED, Codes, Floats, Ints
 from spagree.counts.engines import to_polars
-from spagree.counts.fetch import FEW, MOST_TO_FETCH, NO_ANNOTATORS, answers, coded, fetched_few, places
+from spagree.counts.fetch import FEW, MOST_TO_FETCH, NO_ANNOTATORS, coded, fetched_few, places
 from spagree.counts.items import Held
 from spagree.counts.labels import MOST_ANNOTATIONS
 from spagree.counts.people import MOST_KINDS, count_meetings, people_in_codes
 from spagree.counts.tally import NO_VALUE, Tally, group_name
 from spagree.errors import Absent, UsageError, or_none, outcome
 from spagree.estimate.actions import Grounds, steps
-from spagree.estimate.annotators import annotators, annotators_in_tally
 from spagree.estimate.chance import NO_ANNOTATIONS, NO_PATTERNS
 from spagree.estimate.comparison import find_groups
-from spagree.estimate.disagreement import Disagreement, are_sets, classes, option_agreement
+from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.others import MOST_ONE_BY_ONE, InTally, Others
 from spagree.estimate.pairs import (
@@ -36,23 +36,20 @@ from spagree.estimate.pairs import (
     is_cheap,
     overlap,
     overlap_warnings,
-    pairs,
 )
-from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
-from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Bootstrap, Estimate
+from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.estimate.uncertainty import ANNOTATORS, AUTO, ITEMS, Bootstrap
 from spagree.estimate.votes import (
     ALONE,
     LabelCounts,
     cluster_numbers,
-    item_groups,
     renumbered,
-    scale_of,
     votes,
     votes_in_codes,
     votes_of_items,
 )
 from spagree.estimate.weights import ByN, weigh, weigh_at
-from spagree.messages import Message, Warning, opt
+from spagree.messages import Message, opt
 from spagree.options import CustomWeights
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, TIME, FewRows, nw
 from spagree.read.frames import is_spark
@@ -76,19 +73,11 @@ NOT_CHECKED = (
     "agreement.overlap() show them"
 )
 NO_KINDS_OF_METRIC = "a tally does not say how annotators agree under a metric; measure the annotations themselves"
-NO_CLUSTERS = (
-    "a tally does not say in which clusters each annotator's items are, so their errors are unknown; measure the "
-    "annotations themselves"
-)
-NO_GROUPS = f"no column of groups was named; name one with {opt.by}"
-NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
 NO_KINDS = (
     f"what annotations each annotator made is not counted with {opt.interval_for('items')} (leave it out), nor where "
     f"there are more than {MOST_KINDS:,} kinds of them (measure a sample of the items)"
 )
-TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
-
-
+Made = TypeVar("Made")
 NOT_COMPUTED = Absent(UsageError("this breakdown was not computed"))
 
 
@@ -135,11 +124,13 @@ class Evidence:
     metric: Metric
     interval_for: str = AUTO
     source: Any = field(default=None, repr=False, compare=False)  # as its user named it: an address may hold a password
-    _frames: dict[Any, polars.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _steps: dict[Any, tuple[Findings, tuple[Step, ...]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """What follows from findings, with these: as long as they are held, no others get their id."""
+    _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, key: Any, make: Callable[[], Made]) -> Made:
+        """What is made from this evidence on first request; callers may modify their copy of a table."""
+        if key not in self._made:
+            self._made[key] = make()
+        return copy(self._made[key])  # type: ignore[no-any-return]
 
     @property
     def annotations(self) -> nw.LazyFrame[Any] | None:
@@ -231,95 +222,16 @@ class Evidence:
         """Whether items are read from the coded annotations rather than from the engine."""
         return ANNOTATOR in self.columns and self.tally.annotations <= MOST_FROM_A_CLUSTER and not self.is_cluster
 
-    def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
-        """These breakdowns as values."""
-        builders = self._builders(findings)
-        return Breakdowns(findings, **{name: outcome(builders[name]) for name in names})
-
-    def summary(self, findings: Findings) -> Breakdowns:
-        """What the headline, the checks and the steps need: the overlap, if it is cheap."""
-        found = self.breakdowns(findings, ["concentration", "steps"])
-        return replace(found, overlap=outcome(lambda: self.quick_overlap))
-
-    def tables(self, findings: Findings) -> dict[str, polars.DataFrame]:
-        """Every table in full: all items, all pairs; tables that do not exist are left out."""
-        more = {"items": self.all_items, "pairs": self.pairs, "distribution": self.distribution, "plan": self.plan}
-        builders = self._builders(findings) | more
-        results = {name: outcome(builders[name]) for name in TABLES}
-        return {name: frame for name, frame in results.items() if not isinstance(frame, Absent)}
-
-    def _builders(self, findings: Findings) -> dict[str, Callable[[], Any]]:
-        def known_groups() -> Groups:
-            if self.groups is None:
-                raise UsageError(NO_GROUPS)
-            return self.groups
-
-        return {
-            "classes": self.classes,
-            "confusion": self.confusion,
-            "levels": lambda: self.disagreement.levels,
-            "annotators": lambda: self.annotators(findings.spa.value),
-            "pairs": lambda: self.pairs(busiest=MOST_PEOPLE),
-            "overlap": lambda: self.overlap,
-            "development": self.development,
-            "concentration": self.concentration,
-            "disputed": lambda: self.disputed(MOST_DISPUTED),
-            "answers": self.answers,
-            "options": self.options,
-            "groups": known_groups,
-            "steps": lambda: self.steps(findings),
-        }
-
-    def _once(self, key: Any, make: Callable[[], polars.DataFrame]) -> polars.DataFrame:
-        """A frame computed on first request; callers may modify their copy."""
-        if key not in self._frames:
-            self._frames[key] = make()
-        return self._frames[key].clone()
-
-    def item_table(self) -> Any:
-        """A polars DataFrame of all items; for a lazy source, a lazy frame of its engine with agreement only."""
-        is_lazy = isinstance(nw.from_native(self.source, pass_through=True), nw.LazyFrame)
-        return self.items.agreement().to_native() if is_lazy else self.items.table()
-
-    def all_items(self) -> polars.DataFrame:
-        """Agreement of each item."""
-        return to_polars(nw.from_native(self.item_table()).lazy())
-
-    def hardest(self, most: int) -> polars.DataFrame:
-        """The items with the least agreement."""
-        return self._once(("hardest", most), lambda: self.items.worst(most))
-
     @cached_property
     def disagreement(self) -> Disagreement:
         """Disagreement broken down by item and by pair of classes."""
-        return Disagreement(self.votes, self.by_n())
-
-    def disputed(self, most: int) -> polars.DataFrame:
-        """The items that contribute most to all disagreement."""
-        items, codes = self.items, self.table if self.uses_codes else None
-        return self._once(("disputed", most), lambda: self.disagreement.disputed(items, codes, most))
-
-    def answers(self) -> polars.DataFrame:
-        """Who gave which label to the items that contribute most to all disagreement."""
-        items = self.disputed(MOST_DISPUTED)["item"]
-        return answers(self.table, items) if self.uses_codes else self.items.answers(items)
-
-    def options(self) -> polars.DataFrame:
-        """Agreement on each option, if labels are sets of options."""
-        if self.metric.rule not in SET_METRICS and not are_sets(self.votes.labels):
-            raise UsageError("the labels are not sets of options")
-        return self._once("options", lambda: option_agreement(self.votes, self.by_n()))
-
-    def steps(self, findings: Findings, target: float | None = None) -> tuple[Step, ...]:
-        """What to do next, the most telling finding first; about people only if their annotations are at hand."""
-        key = id(findings), target
-        if key not in self._steps:
-            self._steps[key] = findings, steps(findings, self._grounds, target)
-        return self._steps[key][1]
+        return Disagreement(self.votes, weigh(self.weights, self.tally, self.similar).by_n)
 
     @cached_property
-    def _grounds(self) -> Grounds:
-        def weigh(sizes: list[int]) -> ByN:
+    def grounds(self) -> Grounds:
+        """What steps are found in; about people only if their annotations are at hand."""
+
+        def weights_at(sizes: list[int]) -> ByN:
             return weigh_at(sizes, self.weights, self.tally, self.similar).by_n
 
         at_hand = self.looks_at_each and not self.is_cluster
@@ -333,38 +245,40 @@ class Evidence:
             since_1970 = time.cast(polars.Datetime("us")).dt.epoch("us") / 1e6 if time.dtype.is_temporal() else time
             seconds = since_1970.cast(polars.Float64).fill_null(np.nan).to_numpy()
         return Grounds(
-            or_none(lambda: self.votes),
-            weigh,
+            or_none(lambda: self.disagreement),
+            weights_at,
             codes,
-            or_none(lambda: self.item_clusters) if codes else None,
-            or_none(lambda: self.similarity),
-            or_none(lambda: self.quick_overlap),
+            None if codes is None else self.of_items(codes, or_none(lambda: self.item_clusters)),
+            or_none(partial(self.overlap, quick=True)),
             or_none(lambda: self.groups),
             seconds,
             has_items=self.held is not None,
         )
 
+    def of_items(self, codes: Codes, cluster: Ints | None) -> LabelCounts | None:
+        """The votes of single items; None without any."""
+        if not len(codes.item):
+            return None
+        return replace(votes_in_codes(codes), similarity=or_none(lambda: self.similarity), cluster=cluster)
+
     def of_groups(self) -> dict[str, Breakdowns]:
         """Each group with what to do next in it, as if it had been measured alone."""
         if self.groups is None:
             return {}
-        at_hand = self._grounds.codes is not None
+        at_hand = self.grounds.codes is not None
         found = {}
         for name, tally in self.tally.groups().items():
             alone, findings = replace(self, tally=tally, held=None), self.groups.findings[name]
-            grounds, many = alone._grounds, alone.concentration
+            grounds = alone.grounds
             if at_hand:
                 part, item = self.table.only(self.group_of_each == name)
-                cluster = None if self._grounds.cluster is None else self._grounds.cluster[item]
-                grounds = replace(grounds, codes=part, cluster=cluster, similarity=self.similarity, has_items=True)
-                grounds = replace(grounds, overlap=overlap(part) if is_cheap(part) else None)
-            told = Breakdowns(findings, concentration=outcome(many), steps=steps(findings, grounds))
-            found[name] = told if grounds.overlap is None else replace(told, overlap=grounds.overlap)
+                of_items = self.of_items(part, None if self.item_clusters is None else self.item_clusters[item])
+                met = overlap(part) if is_cheap(part) else None
+                grounds = replace(grounds, codes=part, of_items=of_items, has_items=True, overlap=met)
+            people = outcome(partial(concentration, tally))
+            links = NOT_COMPUTED if grounds.overlap is None else grounds.overlap
+            found[name] = Breakdowns(findings, overlap=links, concentration=people, steps=steps(findings, grounds))
         return found
-
-    def classes(self) -> polars.DataFrame:
-        """Agreement of each class."""
-        return self._once("classes", lambda: classes(self.votes, self.level))
 
     @cached_property
     def groups(self) -> Groups | None:
@@ -379,88 +293,12 @@ class Evidence:
             people = told.why_not if told.unknown else (self.table, self.group_of_each)
         return find_groups(self.tally, self.weights, self.level, self.metric, people, self.interval_for)
 
-    def confusion(self) -> polars.DataFrame:
-        """Pairs of classes by their share of all disagreement."""
-        return self._once("confusion", self.disagreement.classes)
-
-    def annotators(self, spa: float | None) -> polars.DataFrame:
-        """Agreement of each annotator with the others, and SPA without them."""
-
-        def make() -> polars.DataFrame:
-            if not self.columns or self.tally.annotations > MOST_FROM_A_CLUSTER:
-                if not isinstance(self.others, InTally):
-                    raise UsageError(self.others if isinstance(self.others, str) else NO_ANNOTATIONS)
-                if self.tally.clusters is not None:
-                    raise UsageError(NO_CLUSTERS)
-                return annotators_in_tally(self.others, self.by_n(), spa, self.level)
-            cluster = self.item_clusters
-            codes = self.codes if cluster is None else self.table
-            each = replace(votes_in_codes(codes), similarity=self.similarity, cluster=cluster)
-            return annotators(codes, each, self.by_n(), spa, self.level)
-
-        return self._once("annotators", make)
-
-    def pairs(self, least: int = 1, busiest: int | None = None, worst: int | None = None) -> polars.DataFrame:
-        """Agreement and kappa of pairs of annotators who share at least ``least`` items, among the busiest."""
-
-        def make() -> polars.DataFrame:
-            codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
-            return pairs(codes, self.similar, self.level, least, worst)
-
-        return self._once(("pairs", least, busiest, worst), make)
-
-    def distribution(self) -> polars.DataFrame:
-        """Pairable items by their number of annotations and their agreement."""
-        import polars
-
-        groups = item_groups(self.tally, self.similar)
-        columns = {"annotations": groups.n, "agreement": groups.agreement, "items": groups.items.astype(np.int64)}
-        grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
-        return grouped.sort("annotations", "agreement")
-
-    @cached_property
-    def overlap(self) -> Overlap:
-        """Who annotated items together."""
-        return overlap(self.codes)
-
-    @cached_property
-    def quick_overlap(self) -> Overlap:
-        """The overlap if it is cheap to compute; thin bridges only if few pairs met."""
-        if self.columns and not self.looks_at_each:
+    def overlap(self, *, quick: bool = False) -> Overlap:
+        """Who annotated items together; ``quick`` if it is cheap to compute, thin bridges only if few pairs met."""
+        if quick and self.columns and not self.looks_at_each:
             raise UsageError(NOT_CHECKED)
-        return self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
-
-    def development(self, steps: int = 40) -> polars.DataFrame:
-        """SPA as it was at the end of each step in time."""
-        from spagree.estimate.development import NO_TIMES, development
-
-        if not self.columns:
-            raise UsageError(NO_TIMES_IN_TALLY)
-        if TIME not in self.columns:
-            raise UsageError(NO_TIMES)
-        return self._once(("development", steps), lambda: development(self.table, steps, self._measured, self.metric))
-
-    def plan(self, most: int | None = None, **wanted: Any) -> polars.DataFrame:
-        """What a narrower interval takes, for these annotators."""
-        from spagree.estimate.plan import plan_for
-
-        def make() -> polars.DataFrame:
-            now = self._measured(self.tally)
-            return plan_for(self.tally, self.weights, lambda: self.similar, now, most=most, **wanted)
-
-        return self._once(("plan", most, *wanted.items()), make)
-
-    def _measured(self, tally: Tally) -> Estimate:
-        from spagree.estimate.development import measured
-
-        return measured(tally, self.weights, self.level, self.metric.over(scale_of(self.tally)))
-
-    def warnings(self) -> tuple[Warning, ...]:
-        """Warnings about the overlap, if it is cheap to compute."""
-        people = len(self.tally.annotators or ())
-        if people <= FEWEST_IN_TEAMS or not self.looks_at_each:
-            return ()
-        return tuple(overlap_warnings(self.quick_overlap))
+        bridges = not quick or is_cheap(self.codes)
+        return self.once(("overlap", bridges), lambda: overlap(self.codes, bridges=bridges))
 
     @cached_property
     def others(self) -> Others | str:
@@ -494,16 +332,15 @@ class Evidence:
         return InTally.of_tally(self.tally, people, self.patterns, met, codes)
 
     def find(self, bootstrap: Bootstrap | None) -> Findings:
-        """Everything that is estimated from the tally, and for other annotators where they are known."""
-        settings = self.weights, self.level, bootstrap, self.metric
-        return find(self.tally, *settings, self.others, self.interval_for, self.patterns)
+        """Everything that is estimated from the tally, and for other annotators where they are known.
 
-    def concentration(self) -> Concentration:
-        """Who made most of the annotations, and how few people made half."""
-        people = concentration(self.tally)
-        if people is None:
-            raise UsageError(NO_ANNOTATORS)
-        return people
+        It warns about the overlap, if that is cheap to compute.
+        """
+        settings = self.weights, self.level, bootstrap, self.metric
+        found = find(self.tally, *settings, self.others, self.interval_for, self.patterns)
+        if len(self.tally.annotators or ()) <= FEWEST_IN_TEAMS or not self.looks_at_each:
+            return found
+        return replace(found, warnings=(*found.warnings, *overlap_warnings(self.overlap(quick=True))))
 
     @cached_property
     def patterns(self) -> LabelCounts | None:

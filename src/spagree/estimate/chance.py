@@ -7,13 +7,12 @@ other annotators is that of SPA.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import sqrt
-from typing import Self
 
 import numpy as np
 
@@ -123,13 +122,6 @@ def chance(
 
     ``counts`` are the votes, if the tally keeps them; ``people`` are the annotators, or why they are not known, and
     ``told`` what they tell about others, or why nothing.
-
-    >>> from spagree.estimate.votes import votes
-    >>> from spagree.estimate.weights import weigh
-    >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
-    >>> coefficients = chance(data, votes(data), weigh("flat", data), 0.95)
-    >>> round(coefficients["krippendorff_alpha"].value, 4), round(coefficients["brennan_prediger"].value, 4)
-    (0.5333, 0.5)
     """
     if counts is None or not tally.pairable_items:
         reason = NO_PATTERNS if counts is None else NOT_PAIRABLE
@@ -146,7 +138,7 @@ def chance(
         used, units, by_n = counts if rule.shares else pairable, units_of[rule.shares], by_scheme[rule.weights]
         by_chance = agreement_by_chance(rule, used, units)
         totals = used.per_label(entries(used, shares=rule.shares))
-        found = _Coefficient.of(rule, used, pairable, by_n, level, float(by_chance[0]), totals / total(totals))
+        found = _Coefficient(rule, used, pairable, by_n, level, float(by_chance[0]), totals / total(totals))
         variance = jackknife.variance(_kappas(counts.sizes.without(units, by_n), by_chance[1:]), units.times)
         known: tuple[Others, Without] | str
         if isinstance(told, InTally) and rule.shares and (len(counts.labels) > TWO or told.teams is not None):
@@ -159,24 +151,21 @@ def chance(
             known = told, told.figure(partial(_without, rule, by_n), shares=rule.shares)
         scheme = weights.scheme if rule.weights == "scheme" else rule.weights
         coefficients[name] = found.corrected(scheme, variance, known, interval_for)
-    reason = ""
-    if isinstance(people, str):
-        reason = people
-    elif isinstance(people, InTally):
-        reason = Message(NO_PEOPLE)
-    elif people.unknown:
-        reason = str(people.why_not)
-    elif len(people.codes.labels) * len(people.codes.item) > MOST_CELLS:
-        reason = MANY_LABELS
-    if isinstance(people, str) or reason:
-        coefficients[CONGER] = _undefined(reason, level, "flat")
-        return coefficients
-    by_n, own = by_scheme["flat"], _LabelsOfEach.of(people)
-    found = _Coefficient.of(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, own.together(), own.mean(counts.labels))
+    why = people if isinstance(people, str) else Message(NO_PEOPLE) if isinstance(people, InTally) else None
+    if isinstance(people, Others) and why is None:
+        are_many = len(people.codes.labels) * len(people.codes.item) > MOST_CELLS
+        why = people.why_not if people.unknown else MANY_LABELS if are_many else None
+    if isinstance(people, str) or why is not None:
+        return coefficients | {CONGER: _undefined(why or "", level, "flat")}
+    by_n, nobody = by_scheme["flat"], np.zeros(0, dtype=np.int64)
+    own = _LabelsOfEach(people.codes, people.votes.similarity)
+    expected = float(own.by_chance(nobody, nobody, 1)[0])
+    mean = dict(zip(own.codes.labels, own.own.sum(axis=0) / (own.given.sum(axis=1) > 0).sum(), strict=True))
+    shares = np.array([mean.get(label, 0.0) for label in counts.labels])
+    found = _Coefficient(PAIRS_OF_PEOPLE, counts, pairable, by_n, level, expected, shares)
     variance = jackknife.variance(*own.without(people, by_n)("items"))
     known = told if isinstance(told, str) else (told, own.without(told, by_n))
-    coefficients[CONGER] = found.corrected("flat", variance, known, interval_for)
-    return coefficients
+    return coefficients | {CONGER: found.corrected("flat", variance, known, interval_for)}
 
 
 def _undefined(reason: str, level: float, weights: str) -> Corrected:
@@ -229,7 +218,7 @@ def _kappas(observed: Floats, expected: Floats) -> Floats:
         return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Coefficient:
     """One coefficient on one set of votes."""
 
@@ -237,38 +226,20 @@ class _Coefficient:
     votes: LabelCounts
     """By cluster, unless items are independent."""
     pairable: LabelCounts
+    by_n: ByN
     level: float
-    weights: Floats
-    """Of an item, per group; 0 for a single annotation."""
-    observed: float
-    """Weighted mean agreement of all items."""
     expected: float
     """Agreement by chance of all items."""
     shares: Floats
     """Class shares, as used in the expected agreement."""
-    informing: Floats
-    """How much an item of each group tells: its weight and, where rare labels decide, times how likely its labels
-    disagree by chance.
-    """
 
-    @classmethod
-    def of(
-        cls,
-        rule: Rule,
-        votes: LabelCounts,
-        pairable: LabelCounts,
-        by_n: ByN,
-        level: float,
-        expected: float,
-        shares: Floats,
-    ) -> Self:
-        """From the weights and what would agree by chance."""
-        weights = informing = relative_weights(by_n, votes.n.astype(np.int64))
-        observed = total(votes.items * weights * votes.agreement) / total(votes.items * weights)
-        if rule.rare_labels_decide:
-            differ = (1 - votes.across(shares))[votes.label]
-            informing = weights * votes.per_group(votes.count / votes.n[votes.group] * differ)
-        return cls(rule, votes, pairable, level, weights, observed, expected, shares, informing)
+    def __post_init__(self) -> None:
+        votes = self.votes
+        self.weights = self.informing = relative_weights(self.by_n, votes.n)  # 0 for a single annotation
+        self.observed = total(votes.items * self.weights * votes.agreement) / total(votes.items * self.weights)
+        if self.rule.rare_labels_decide:  # how much an item tells: also how likely its labels disagree by chance
+            differ = (1 - votes.across(self.shares))[votes.label]
+            self.informing = self.weights * votes.per_group(votes.count / votes.n[votes.group] * differ)
 
     def corrected(
         self, weights: str, variance: float | None, told: tuple[Others, Without] | str, interval_for: str
@@ -304,10 +275,7 @@ class _Coefficient:
         return leading(plain, intervals, interval_for)
 
     def _informative(self, votes: LabelCounts) -> float:
-        """How many alike items, or clusters, of two annotations would be as informative.
-
-        With rare labels only few items are informative at all.
-        """
+        """How many alike items, or clusters, of two annotations would be as informative: few with rare labels."""
         if not self.rule.rare_labels_decide:
             return effective_items(votes, self.weights)
         squares = self.informing**2
@@ -359,7 +327,7 @@ class _Coefficient:
         return votes.units / (votes.units - 1) * total(votes.unit_sizes * votes.per_unit(influence) ** 2)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _LabelsOfEach:
     """How each annotator labels, for Conger's kappa: by chance, two annotators agree as often as their own labels do.
 
@@ -369,29 +337,12 @@ class _LabelsOfEach:
 
     codes: Codes
     similarity: Floats | None
-    given: Floats
-    """How often each annotator gave each label: annotators × labels."""
-    own: Floats
-    """The shares of an annotator's labels."""
 
-    @classmethod
-    def of(cls, people: Others) -> Self:
-        """From the annotations of known annotators."""
-        codes, size = people.codes, len(people.codes.labels)
+    def __post_init__(self) -> None:
+        codes, size = self.codes, len(self.codes.labels)
         place = codes.annotator.astype(np.int64) * size + codes.label
         given = sums(place, np.ones(len(place)), len(codes.annotators) * size).reshape(-1, size)
-        return cls(codes, people.votes.similarity, given, _shares_of(given))
-
-    def mean(self, labels: Sequence[str]) -> Floats:
-        """The mean shares of these labels."""
-        place = {label: number for number, label in enumerate(self.codes.labels)}
-        mean = self.own.sum(axis=0) / (self.given.sum(axis=1) > 0).sum()
-        return np.array([mean[place[label]] if label in place else 0.0 for label in labels])
-
-    def together(self) -> float:
-        """Agreement by chance, the mean over all pairs of annotators."""
-        nobody = np.zeros(0, dtype=np.int64)
-        return float(self.by_chance(nobody, nobody, 1)[0])
+        self.given, self.own = given, _shares_of(given)  # how often each gave each label, and its share of theirs
 
     def without(self, others: Others, by_n: ByN) -> Without:
         """As for the other coefficients, but what is left out also changes how each annotator labels."""
@@ -429,11 +380,8 @@ class _LabelsOfEach:
         order = np.argsort(unit, kind="stable")
         starts = np.searchsorted(unit[order], np.arange(0, size + step, step))
         for place, (start, end) in enumerate(pairwise(starts)):
-            row, out, units = (
-                rows[order[start:end]],
-                unit[order[start:end]] - place * step,
-                min(step, size - place * step),
-            )
+            row, out = rows[order[start:end]], unit[order[start:end]] - place * step
+            units = min(step, size - place * step)
             who = codes.annotator[row].astype(np.int64)
             first, visit = numbered(out, who)
             out, who = out[first], who[first]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
 
 from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.errors import Absent
 from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE, PRECISE, SCALE, Step
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.findings import Findings
+from spagree.estimate.findings import LOW_COVERAGE, Findings, outermost
 from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
-from spagree.estimate.warnings import LOW_COVERAGE, outermost
 from spagree.messages import Message
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
@@ -29,6 +29,8 @@ MUCH_BLIND = 0.25  # of the annotations, by people who give one label to everyth
 LOW_KAPPA = 0.41  # below it, more data that reach down to 0 would not tell a different story
 Z_80 = 0.84  # normal quantile for a power of 80%
 
+Figures = dict[str, float | int | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -42,20 +44,15 @@ class Check:
 
 
 def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
-    """Every check, in the order a reader asks.
-
-    >>> from spagree.estimate import find
-    >>> from spagree.counts.tally import Tally
-    >>> results = checks(Breakdowns(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))))
-    >>> [(check.code, check.state) for check in results][:3]
-    [('precision', 'problem'), ('coverage', 'fine'), ('assumption', 'cannot_tell')]
-    """
-    findings = breakdowns.findings
+    """Every check, in the order a reader asks."""
+    findings, steps = breakdowns.findings, breakdowns.steps
     of_findings = [check(findings) for check in (coverage, assumption, weights, beyond_chance)]
     of_steps: tuple[Check, ...] = ()
-    if not isinstance(breakdowns.steps, Absent):
-        found = {step.code: step for step in breakdowns.steps}
-        of_steps = (people(found, findings), labels(found))
+    if not isinstance(steps, Absent):
+        found = {step.code: step for step in steps}
+        near = found[SCALE].figures["share"] if SCALE in found else None  # labels compared as names behave like a scale
+        labels = Check("labels", FINE if near is None else LOOK, {"neighbours": near})
+        of_steps = (people(found, findings), labels)
     return (precision(breakdowns), *of_findings, overlap(breakdowns), *of_steps, left_out(findings))
 
 
@@ -67,16 +64,11 @@ def precision(breakdowns: Breakdowns) -> Check:
     findings, people = breakdowns.findings, breakdowns.concentration
     half = half_interval(findings.spa)
     these, others = (half_interval(findings.spa.intervals.get(name)) for name in (ITEMS, ANNOTATORS))
-    figures: dict[str, float | int | None] = {
-        "half_width": half,
-        "half_width_items": these,
-        "half_width_annotators": others,
-        "items": findings.data.pairable_items,
-        "annotators": findings.data.annotators,
-        "busiest_share": None if isinstance(people, Absent) else people.share,
-        "half": None if isinstance(people, Absent) else people.half,
-        "half_share": None if isinstance(people, Absent) else people.share_of_half,
-    }
+    busiest: Figures = {"busiest_share": None, "half": None, "half_share": None}
+    if not isinstance(people, Absent):
+        busiest = {"busiest_share": people.share, "half": people.half, "half_share": people.share_of_half}
+    figures: Figures = {"half_width": half, "half_width_items": these, "half_width_annotators": others}
+    figures |= {"items": findings.data.pairable_items, "annotators": findings.data.annotators, **busiest}
     if half is None or (these or 0.0) > ROUGH:
         return Check("precision", PROBLEM, figures)
     return Check("precision", FINE if half <= PRECISE else LOOK, figures)
@@ -115,17 +107,12 @@ def _smallest_difference(findings: Findings) -> float | None:
     rows = [row for row in findings.missingness.by_n if row.agreement.stderr]
     if len(rows) < 2:
         return None
-    half, seen = sum(row.items for row in rows) / 2, 0
-    sides: tuple[list[tuple[int, float]], list[tuple[int, float]]] = ([], [])
-    for row in rows:
-        sides[bool(sides[0]) and seen >= half].append((row.items, float(row.agreement.stderr or 0)))
-        seen += row.items
-    if not sides[1]:
-        sides[1].append(sides[0].pop())
+    half, before = sum(row.items for row in rows) / 2, list(accumulate((row.items for row in rows), initial=0))
+    cut = next((place for place in range(1, len(rows)) if before[place] >= half), len(rows) - 1)
     variances = []
-    for side in sides:
-        items = sum(count for count, _ in side)
-        variances.append(sum((count / items * error) ** 2 for count, error in side))
+    for side in (rows[:cut], rows[cut:]):
+        items = sum(row.items for row in side)
+        variances.append(sum((row.items / items * float(row.agreement.stderr or 0)) ** 2 for row in side))
     return float((1.96 + Z_80) * sum(variances) ** 0.5)
 
 
@@ -134,11 +121,10 @@ def weights(findings: Findings) -> Check:
 
     ``smallest_seen`` is how far apart the lowest and highest scheme must be to lie outside each other's intervals.
     """
-    defined = [estimate for estimate in findings.schemes.values() if estimate.value is not None]
+    defined = [float(estimate) for estimate in findings.schemes.values() if estimate.value is not None]
     if not defined:
-        return Check("weights", CANNOT_TELL, {"lowest": None, "highest": None, "smallest_seen": None})
-    lowest, highest = min(map(float, defined)), max(map(float, defined))
-    ends = outermost(findings.schemes)
+        return Check("weights", CANNOT_TELL, dict.fromkeys(("lowest", "highest", "smallest_seen")))
+    lowest, highest, ends = min(defined), max(defined), outermost(findings.schemes)
     seen = None if ends is None else max(ends[0][1] - lowest, highest - ends[1][1])
     figures = {"lowest": lowest, "highest": highest, "smallest_seen": seen}
     if any(warning.code == "schemes_diverge" for warning in findings.warnings):
@@ -155,12 +141,10 @@ def beyond_chance(findings: Findings) -> Check:
     kappa = findings.chance["krippendorff_alpha"]
     seen = None if kappa.stderr is None else (1.96 + Z_80) * kappa.stderr
     figures = {"kappa": kappa.value, "low": kappa.low, "high": kappa.high, "expected": kappa.expected}
-    figures |= {"smallest_seen": seen}
-    if kappa.value is None or kappa.low is None or kappa.high is None:
-        return Check("beyond_chance", CANNOT_TELL, figures)
-    if kappa.low <= 0:
-        return Check("beyond_chance", PROBLEM if kappa.high < LOW_KAPPA else CANNOT_TELL, figures)
-    return Check("beyond_chance", FINE, figures)
+    state = CANNOT_TELL
+    if kappa.low is not None and kappa.high is not None and (kappa.low > 0 or kappa.high < LOW_KAPPA):
+        state = FINE if kappa.low > 0 else PROBLEM
+    return Check("beyond_chance", state, figures | {"smallest_seen": seen})
 
 
 def people(found: Mapping[str, Step], findings: Findings) -> Check:
@@ -169,33 +153,19 @@ def people(found: Mapping[str, Step], findings: Findings) -> Check:
     if findings.data.annotators is None:
         return Check("annotators", CANNOT_TELL, reason=Message(NO_ANNOTATORS))
     made = 0.0 if blind is None else blind.figures["made"]
-    figures: dict[str, float | int | None] = {
-        "stand_out": 0 if apart is None else len(apart.names),
-        "one_label": 0 if blind is None else len(blind.names),
-        "made_by_one_label": made,
-        "copies": 0 if copies is None else len(copies.names),
-    }
+    stand_out, one_label, copied = (0 if step is None else len(step.names) for step in (apart, blind, copies))
+    figures = {"stand_out": stand_out, "one_label": one_label, "made_by_one_label": made, "copies": copied}
     state = PROBLEM if made >= MUCH_BLIND else LOOK if apart or blind or copies else FINE
     return Check("annotators", state, figures)
-
-
-def labels(found: Mapping[str, Step]) -> Check:
-    """Whether labels that are compared as names behave like a scale."""
-    if SCALE not in found:
-        return Check("labels", FINE, {"neighbours": None})
-    return Check("labels", LOOK, {"neighbours": found[SCALE].figures["share"]})
 
 
 def left_out(findings: Findings) -> Check:
     """How much of the input does not count."""
     data = findings.data
     lost = sum(data.left_out.values())
-    read = lost + data.annotations
-    share = lost / read if read else 0.0
-    single = data.annotations - data.pairable_annotations
-    return Check(
-        "left_out", LOOK if share > MUCH_LEFT_OUT else FINE, {"share": share, "annotations": lost, "single": single}
-    )
+    share = lost / (lost + data.annotations) if lost else 0.0
+    figures = {"share": share, "annotations": lost, "single": data.annotations - data.pairable_annotations}
+    return Check("left_out", LOOK if share > MUCH_LEFT_OUT else FINE, figures)
 
 
 def overlap(breakdowns: Breakdowns) -> Check:
@@ -204,13 +174,9 @@ def overlap(breakdowns: Breakdowns) -> Check:
     if isinstance(connections, Absent):
         return Check("overlap", CANNOT_TELL, reason=connections.reason)
     share = connections.alone_annotations / max(breakdowns.findings.data.annotations, 1)
-    figures = {
-        "teams": len(connections.teams),
-        "fewest_shared": min((bridge.items for bridge in connections.thin_bridges), default=None),
-        "alone": len(connections.alone),
-        "alone_share": share,
-        "unknown": connections.unknown,
-    }
+    fewest = min((bridge.items for bridge in connections.thin_bridges), default=None)
+    figures: Figures = {"teams": len(connections.teams), "fewest_shared": fewest, "alone": len(connections.alone)}
+    figures |= {"alone_share": share, "unknown": connections.unknown}
     state = FINE
     if not connections.teams:
         state = CANNOT_TELL

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import combinations
 from math import isfinite, prod, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from spagree.estimate.uncertainty import (
     undefined,
     wilson,
 )
-from spagree.estimate.votes import Clustered, LabelCounts, cluster_numbers, scale_of, total, votes
+from spagree.estimate.votes import LabelCounts, cluster_numbers, scale_of, total, votes
 from spagree.estimate.weights import ByN, weigh
 from spagree.messages import opt
 from spagree.options import CustomWeights
@@ -50,32 +50,16 @@ from spagree.options import CustomWeights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spagree.estimate.marks import KnownMarks
+
 Verdict = Literal["agrees_more", "agrees_less", "label_mix", "the_same", "cannot_tell"]
 Moved = Literal["items", "people", "annotations"]
 SPA, ALPHA = "spa", "krippendorff_alpha"
 
 
-class Moving(Protocol):
-    """The items of a side and, if they are known, its annotators, by numbers that mean the same on both sides."""
-
-    @property
-    def units(self) -> Mapping[Moved, Ints]:
-        """The numbers of what can be left out, each kind in the order of its jackknife."""
-
-    @property
-    def pairable(self) -> tuple[Ints, Floats] | None:
-        """The number of each pairable item, or of alike ones and how many there are; None if items are unknown."""
-
-    def moves(self, kind: Moved, figure: str) -> tuple[Ints, Floats]:
-        """How far a figure moves without each item or cluster, annotator or annotation: their numbers, and how far."""
-
-    def content(self) -> NDArray[Any] | None:
-        """What was annotated, in order: equal on sides that hold the same; None if items are unknown."""
-
-
 @dataclass(frozen=True)
 class Known:
-    """The same of labels.
+    """The items of a side and, if they are known, its annotators, by numbers that mean the same on both sides.
 
     Rows of ``votes`` are single items, or alike ones; ``row`` is the number of each, and clusters have their own. A
     tally has annotators but no items: ``row`` is None. ``item`` and ``person`` are the numbers of the items and
@@ -131,7 +115,7 @@ class Known:
         distinct, place = np.unique(unit, return_inverse=True)  # somebody may label an item twice
         return distinct, sums(place, deviations(without[entry_of_each(votes)])[1], len(distinct))
 
-    def content(self) -> Ints | None:
+    def content(self) -> NDArray[Any] | None:
         """Who gave which item which label, or how often each label was given, in rows; None if items are unknown."""
         if self.row is None:
             return None
@@ -152,8 +136,9 @@ class Side:
     name: str
     figures: Mapping[str, Estimate]
     tally: Tally | None = None
-    known: Moving | None = None
-    _made: dict[tuple[str, Moved], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
+    known: Known | KnownMarks | None = None
+    _moves: dict[tuple[str, Moved], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
+    """How far a figure moves without each unit: found once, for all sides it is compared with."""
 
     @property
     def headline(self) -> Estimate:
@@ -164,16 +149,13 @@ class Side:
         """The covariance of a figure on both sides over the units they share; 0 if there are none, or it is unknown."""
         if not self.shared(other, kind):
             return 0.0
-        (one, mine), (another, theirs) = self._moves(figure, kind), other._moves(figure, kind)
+        for side in (self, other):
+            if side.known is not None and (figure, kind) not in side._moves:
+                side._moves[figure, kind] = side.known.moves(kind, figure)
+        (one, mine), (another, theirs) = self._moves[figure, kind], other._moves[figure, kind]
         _, here, there = np.intersect1d(one, another, assume_unique=True, return_indices=True)
         found = total(mine[here] * theirs[there])
         return found if isfinite(found) else 0.0  # a figure is undefined without one of them
-
-    def _moves(self, figure: str, kind: Moved) -> tuple[Ints, Floats]:
-        """Made once, for all sides it is compared with."""
-        if (figure, kind) not in self._made and self.known is not None:
-            self._made[figure, kind] = self.known.moves(kind, figure)
-        return self._made[figure, kind]
 
     def shared(self, other: Side, kind: Moved) -> int | None:
         """How many items or clusters, annotators or annotations both have; None if that is unknown."""
@@ -206,15 +188,15 @@ def difference(a: Side, b: Side, figure: str, interval_for: str = AUTO) -> Estim
     for population in (each for each in POPULATIONS if each in one.intervals or each in other.intervals):
         mine, theirs = (each.intervals.get(population) or Interval(None, None, None) for each in (one, other))
         if mine.low is None or theirs.low is None:
-            reason = mine.undefined or theirs.undefined or one.undefined or other.undefined
-            intervals[population] = Interval(None, None, None, reason)
+            why = mine.undefined or theirs.undefined or one.undefined or other.undefined
+            intervals[population] = Interval(None, None, None, why)
         else:
             found = newcombe(one.value, mine, other.value, theirs, _correlation(a, b, figure, population))
             intervals[population] = found.at_least(intervals.get(ITEMS, found))
     gap = Estimate(other.value - one.value, None, None, None, one.level, one.weights)
-    return (
-        leading(gap, intervals, interval_for) if intervals else replace(gap, undefined=one.undefined or other.undefined)
-    )
+    if not intervals:
+        return replace(gap, undefined=one.undefined or other.undefined)
+    return leading(gap, intervals, interval_for)
 
 
 def _correlation(a: Side, b: Side, figure: str, population: str) -> float:
@@ -236,12 +218,7 @@ def _correlation(a: Side, b: Side, figure: str, population: str) -> float:
 
 
 def newcombe(a: float, one: Interval, b: float, other: Interval, rho: float) -> Interval:
-    """The interval of b − a from the intervals of both and their correlation.
-
-    >>> found = newcombe(0.5, Interval(0.05, 0.4, 0.6), 0.8, Interval(0.04, 0.7, 0.86), 0.0)
-    >>> round(found.low, 3), round(found.high, 3)
-    (0.159, 0.417)
-    """
+    """The interval of b − a from the intervals of both and their correlation."""
 
     def joined(mine: float | None, theirs: float | None) -> float:
         x, y = mine or 0.0, theirs or 0.0
@@ -264,11 +241,7 @@ def p_of(gap: Estimate) -> float | None:
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
-    """Holm-adjusted p-values: rejecting any true null in the list is no more likely than in a single test.
-
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
+    """Holm-adjusted p-values: rejecting any true null in the list is no more likely than in a single test."""
     tested = sorted((value, place) for place, value in enumerate(p) if value is not None)
     adjusted: list[float | None] = [None] * len(p)
     largest = 0.0
@@ -398,14 +371,6 @@ def find_groups(
     ``people`` are the annotations with the group of each, or why they are unknown unless the tally of a group has the
     kinds of annotations of each annotator. Groups of annotators are compared for other annotators; groups of items,
     which the same people annotate, for these ones unless told otherwise.
-
-    >>> from dataclasses import replace
-    >>> votes = {("", (("en", "yes", 2),)): 3, ("", (("de", "no", 1), ("de", "yes", 1))): 2}
-    >>> grouped = Grouped(None, "language", votes)
-    >>> whole = replace(Tally.from_patterns(grouped.patterns()), grouped=grouped)
-    >>> groups = find_groups(whole, "flat", 0.95, Metric("nominal"))
-    >>> {name: findings.spa.value for name, findings in groups.findings.items()}, groups.differences[0].difference.value
-    ({'de': 0.0, 'en': 1.0}, 1.0)
     """
     if tally.grouped is None or tally.grouped.by is None:
         return None
@@ -413,12 +378,12 @@ def find_groups(
     refuse_many(tally.grouped.by, len(parts))
     metric = metric.over(scale_of(tally))
     leads = ITEMS if interval_for == AUTO and not of_annotators else interval_for
-    shared = _Shared.of(tally, tally.grouped, metric)
+    shared = _votes_of_groups(tally, tally.grouped, metric)
     findings: dict[str, Findings] = {}
     sides, number = [], {who: place for place, who in enumerate(sorted(tally.annotators or ()))}
     for name, part in parts.items():
         counts = votes(part, metric)
-        known = Known(shared.votes[name], np.arange(len(shared.items)), weigh(weights, part, counts).every)
+        known = Known(shared[name], np.arange(len(shared[name].items)), weigh(weights, part, counts).every)
         if not isinstance(people, str):
             codes, chosen = people[0], people[1] == name
             own, items = codes.only(chosen)
@@ -435,7 +400,7 @@ def find_groups(
             part, weights, level, metric=metric, others=told, interval_for=leads, counts=counts
         )
         sides.append(Side(name, {SPA: found.spa, ALPHA: found.chance[ALPHA]}, part, known))
-    between = [shared.between(a, b, level, leads) for a, b in combinations(parts, 2) if of_annotators]
+    between = [_between(a, b, shared, level, leads) for a, b in combinations(parts, 2) if of_annotators]
     of: Literal["items", "annotators"] = "annotators" if of_annotators else "items"
     return Groups(tally.grouped.by, of, findings, compare_sides(sides, leads), tuple(between))
 
@@ -449,65 +414,53 @@ def refuse_many(column: str, groups: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Shared(Clustered):
-    """The items of all groups in one order, which shows what two groups share."""
+def _votes_of_groups(tally: Tally, grouped: Grouped, metric: Metric) -> dict[str, LabelCounts]:
+    """The votes of each group on the items of all groups in one order, which shows what two groups share."""
+    ordered, scale = sorted(grouped.items.items()), scale_of(tally)
+    labels = tuple(scale)
+    similarity = metric.matrix(labels, np.array([*scale.values()]))
+    place = {label: number for number, label in enumerate(labels)}
+    items = np.array([count for _, count in ordered], dtype=np.float64)
+    cluster = None if grouped.cluster is None else cluster_numbers([name for (name, _), _ in ordered], NO_VALUE)
+    entries: dict[str, list[tuple[int, int, int]]] = {group: [] for group in grouped.groups}
+    for row, ((_, given), _) in enumerate(ordered):
+        for group, label, count in given:
+            entries[group].append((row, place[label], count))
+    found = {}
+    for group, rows in entries.items():
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        counts = table[:, 0], table[:, 1], table[:, 2].astype(np.float64)
+        found[group] = LabelCounts(labels, items, *counts, similarity, cluster)
+    return found
 
-    items: Floats
-    cluster: Ints | None
-    votes: Mapping[str, LabelCounts]
-    """The votes of each group, none on items it has not seen."""
 
-    @classmethod
-    def of(cls, tally: Tally, grouped: Grouped, metric: Metric) -> _Shared:
-        ordered = sorted(grouped.items.items())
-        scale = scale_of(tally)
-        labels = tuple(scale)
-        similarity = metric.matrix(labels, np.array([*scale.values()]))
-        place = {label: number for number, label in enumerate(labels)}
-        items = np.array([count for _, count in ordered], dtype=np.float64)
-        cluster = None if grouped.cluster is None else cluster_numbers([name for (name, _), _ in ordered], NO_VALUE)
-        entries: dict[str, list[tuple[int, int, int]]] = {group: [] for group in grouped.groups}
-        for row, ((_, given), _) in enumerate(ordered):
-            for group, label, count in given:
-                entries[group].append((row, place[label], count))
-        tables = {group: np.array(rows, dtype=np.int64).reshape(-1, 3) for group, rows in entries.items()}
-        by_group = {
-            group: LabelCounts(
-                labels, items, rows[:, 0], rows[:, 1], rows[:, 2].astype(np.float64), similarity, cluster
-            )
-            for group, rows in tables.items()
-        }
-        return cls(items, cluster, by_group)
+def _between(a: str, b: str, votes: Mapping[str, LabelCounts], level: float, interval_for: str) -> Between:
+    """Σ k P over Σ k with P the share of agreeing pairs of the two groups and k = 2 n_a n_b/(n_a + n_b).
 
-    def between(self, a: str, b: str, level: float, interval_for: str) -> Between:
-        """Σ k P over Σ k with P the share of agreeing pairs of the two groups and k = 2 n_a n_b/(n_a + n_b).
-
-        Pairs per annotation: within one group that is n − 1.
-        """
-        one, other = self.votes[a], self.votes[b]
-        both = (one.n > 0) & (other.n > 0)
-        size = int(self.items[both].sum())
-        if not size:
-            return Between(a, b, undefined(NO_SHARED_ITEM, level, PAIRS), 0)
-        pairs = np.where(both, one.n * other.n, 1.0)
-        width = len(one.labels)
-        keys = np.concatenate([one.group * width + one.label, other.group * width + other.label])
-        distinct, place = np.unique(keys, return_inverse=True)
-        count = sums(place, np.concatenate([one.count, other.count]), len(distinct))
-        summed = LabelCounts(one.labels, one.items, distinct // width, distinct % width, count, one.similarity)
-        share = (summed.squares - one.squares - other.squares) / 2 / pairs
-        k = np.where(both, 2 * pairs / np.maximum(one.n + other.n, 1), 0.0)
-        whole = total(self.items * k)
-        value = total(self.items * k * share) / whole
-        units = self.per_unit(both.astype(np.float64)) > 0
-        together = float(self.unit_sizes[units].sum())
-        if together < 2:
-            return Between(a, b, Estimate(value, None, None, None, level, PAIRS, undefined=ONE_SHARED), size)
-        spread = total(self.unit_sizes * self.per_unit(k * (share - value)) ** 2)
-        stderr = sqrt(together / (together - 1) * spread) / whole
-        effective = whole**2 / total(self.unit_sizes * self.per_unit(k) ** 2)
-        low, high = wilson(value, stderr, effective, level)
-        plain = Estimate(value, None, None, None, level, PAIRS)
-        intervals = {ITEMS: Interval(stderr, low, high), ANNOTATORS: Interval(None, None, None, THESE_ONLY)}
-        return Between(a, b, leading(plain, intervals, interval_for), size)
+    Pairs per annotation: within one group that is n − 1.
+    """
+    one, other = votes[a], votes[b]
+    both = (one.n > 0) & (other.n > 0)
+    size = int(one.items[both].sum())
+    if not size:
+        return Between(a, b, undefined(NO_SHARED_ITEM, level, PAIRS), 0)
+    pairs = np.where(both, one.n * other.n, 1.0)
+    width = len(one.labels)
+    keys = np.concatenate([one.group * width + one.label, other.group * width + other.label])
+    distinct, place = np.unique(keys, return_inverse=True)
+    count = sums(place, np.concatenate([one.count, other.count]), len(distinct))
+    summed = LabelCounts(one.labels, one.items, distinct // width, distinct % width, count, one.similarity)
+    share = (summed.squares - one.squares - other.squares) / 2 / pairs
+    k = np.where(both, 2 * pairs / np.maximum(one.n + other.n, 1), 0.0)
+    whole = total(one.items * k)
+    value = total(one.items * k * share) / whole
+    together = float(one.unit_sizes[one.per_unit(both.astype(np.float64)) > 0].sum())
+    plain = Estimate(value, None, None, None, level, PAIRS)
+    if together < 2:
+        return Between(a, b, replace(plain, undefined=ONE_SHARED), size)
+    spread = total(one.unit_sizes * one.per_unit(k * (share - value)) ** 2)
+    stderr = sqrt(together / (together - 1) * spread) / whole
+    effective = whole**2 / total(one.unit_sizes * one.per_unit(k) ** 2)
+    these = Interval(stderr, *wilson(value, stderr, effective, level))
+    intervals = {ITEMS: these, ANNOTATORS: Interval(None, None, None, THESE_ONLY)}
+    return Between(a, b, leading(plain, intervals, interval_for), size)

@@ -34,8 +34,6 @@ RECENT = 8  # "recent" is the last eighth of the steps
 ROWS_AT_ONCE = 500_000  # annotations: memory used again costs a fraction of fresh memory
 
 K = TypeVar("K")
-Tallies = tuple[list[Tally], list[Tally]]
-"""For each step: all items as of its end; the items whose last annotation fell in it, as they are now."""
 Step = tuple[int, int, Estimate]
 """Annotations, pairable items, and their agreement."""
 
@@ -122,8 +120,11 @@ class Timed:
         return cls(np.flatnonzero(chosen), item, label, step, table.labels, starts, ends, len(chosen) - len(time))
 
 
-def _tallies(timed: Timed, *, keep: bool) -> Tallies:
-    """The tallies of the steps, from what enters and leaves each pattern; a metric needs the patterns to ``keep``."""
+def _tallies(timed: Timed, *, keep: bool) -> tuple[list[Tally], list[Tally]]:
+    """For each step: all items as of its end; the items whose last annotation fell in it, as they are now.
+
+    It is made from what enters and leaves each pattern; a metric needs the patterns to ``keep``.
+    """
     order = np.lexsort((timed.step, timed.item))
     item, step = timed.item[order], timed.step[order].astype(np.int64)
     number, patterns = _patterns(item, timed.label[order], timed.labels)

@@ -13,7 +13,7 @@ totals, so an item counts for a class as often as the class was given to it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -70,30 +70,20 @@ class Disagreement:
     votes: LabelCounts
     by_n: Mapping[int, Fraction]
 
-    @cached_property
-    def pairable(self) -> LabelCounts:
-        """Items with two annotations or more."""
-        return self.votes.pairable()
-
-    def weight(self, n: Floats) -> Floats:
-        """k(n) relative to the largest, computed once per distinct n."""
-        whole = n.astype(np.int64)
-        sizes = counted(whole)[0]
-        return relative_weights(self.by_n, sizes)[np.searchsorted(sizes, whole)]
-
     def contributions(self, votes: LabelCounts) -> Floats:
         """What an item of each group contributes to all disagreement, k(n)·(1 − P); 0 with one annotation."""
-        return self.weight(votes.n) * np.maximum(0.0, 1 - votes.agreement)
+        return relative_weights(self.by_n, votes.n) * np.maximum(0.0, 1 - votes.agreement)
 
     @cached_property
     def total(self) -> float:
         """All disagreement: Σk·(1 − P)."""
-        return float((self.pairable.items * self.contributions(self.pairable)).sum())
+        votes = self.votes.pairable()
+        return float((votes.items * self.contributions(votes)).sum())
 
     @property
     def levels(self) -> Levels:
         """On how many items all agree, a majority does, or none."""
-        votes = self.pairable
+        votes = self.votes.pairable()
         most = np.maximum.reduceat(votes.count, run_starts(votes.group)) if len(votes.items) else votes.items
         everybody, majority = most == votes.n, most * 2 > votes.n
         everyone, several = float(votes.items[everybody].sum()), float(votes.items[majority].sum())
@@ -105,11 +95,12 @@ class Disagreement:
 
         Last, on how many items both were given.
         """
-        votes = self.pairable
+        votes = self.votes.pairable()
         first, second = pairs_within(counted(votes.group)[1])
         group, size = votes.group[first], len(votes.labels)
         n = votes.n[group]
-        weight = votes.items[group] * self.weight(n) / (n * (n - 1)) * 2 * votes.count[first] * votes.count[second]
+        weight = votes.items[group] * relative_weights(self.by_n, n) / (n * (n - 1))
+        weight = weight * 2 * votes.count[first] * votes.count[second]
         one, other = votes.label[first], votes.label[second]
         if votes.similarity is not None:
             weight = weight * (1 - votes.similarity[one, other])
@@ -124,7 +115,7 @@ class Disagreement:
 
         By chance, labels would be given at random with the same frequencies.
         """
-        votes, (keys, share, both) = self.pairable, self.confused
+        votes, (keys, share, both) = self.votes.pairable(), self.confused
         size = max(len(votes.labels), 1)
         one, other = keys // size, keys % size
         annotations = votes.per_label(votes.count)
@@ -145,19 +136,13 @@ class Disagreement:
         ]
 
     def classes(self) -> polars.DataFrame:
-        """``class, other, share, expected, items, more``: pairs of classes by their share of all disagreement.
-
-        >>> from spagree.estimate.votes import votes
-        >>> from spagree.counts.tally import Tally
-        >>> items = votes(Tally.from_items([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 2}]))
-        >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share", "items").rows()
-        [('a', 'b', 0.666666666667, 2), ('b', 'c', 0.333333333333, 1)]
-        """
+        """``class, other, share, expected, items, more``: pairs of classes by their share of all disagreement."""
         import polars
 
-        names = {"class": polars.String, "other": polars.String, "share": polars.Float64, "expected": polars.Float64}
-        rows = [(each.one, each.other, each.share, each.expected, each.items, each.more) for each in self.confusions()]
-        return polars.DataFrame(rows, {**names, "items": polars.Int64, "more": polars.Boolean}, orient="row")
+        kinds = [polars.String, polars.String, polars.Float64, polars.Float64, polars.Int64, polars.Boolean]
+        names = ("class", "other", "share", "expected", "items", "more")
+        rows = [astuple(each) for each in self.confusions()]
+        return polars.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")
 
     def disputed(self, table: Held, codes: Codes | None, most: int) -> polars.DataFrame:
         """The same as ``items`` with votes and texts; from the codes if the annotations were fetched."""
@@ -186,7 +171,7 @@ class Disagreement:
             "share": self.contributions(votes) / self.total,
             "tie": self._confusion_within(votes),
         }
-        ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.pairable.items.sum())
+        ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.votes.pairable().items.sum())
         places = polars.col("share").round(12), polars.col("tie").round(12), polars.col("item")
         return ranked.sort(*places, descending=[True, True, False]).drop("tie").head(most)
 
@@ -194,16 +179,17 @@ class Disagreement:
         """The counts of candidate items: all under a metric, few if only equal labels agree."""
         import narwhals as nw
 
-        if self.pairable.similarity is not None:
+        if self.votes.pairable().similarity is not None:
             return table.counts
         # For each number of annotations, the highest agreement a candidate may have
-        votes, added = self.pairable, self.contributions(self.pairable)
+        votes, added = self.votes.pairable(), self.contributions(self.votes.pairable())
         order = np.argsort(-added, kind="stable")
         enough = int(np.searchsorted(np.cumsum(votes.items[order]), most))
         least = max(float(added[order[min(enough, len(order) - 1)]]), ROUNDING)
         sizes = np.unique(votes.n[added >= least - ROUNDING])
-        highest = {int(n): 1 - least / float(k) + ROUNDING for n, k in zip(sizes, self.weight(sizes), strict=True)}
-        chosen = [(nw.col("annotations") == n) & (nw.col("agreement") <= limit) for n, limit in highest.items()]
+        highest = (1 - least / relative_weights(self.by_n, sizes) + ROUNDING).tolist()
+        limits = zip(sizes.astype(np.int64).tolist(), highest, strict=True)
+        chosen = [(nw.col("annotations") == n) & (nw.col("agreement") <= limit) for n, limit in limits]
         candidates = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
         return table.counts.filter(nw.col("item").is_in(to_polars(candidates.select("item"))["item"].to_list()))
 
@@ -223,11 +209,6 @@ def consensus(counts: polars.DataFrame) -> polars.DataFrame:
     """One row per item of ``item, label, count``: ``item, label, tied, annotations, share``.
 
     ``label`` is null if two or more labels tie for the most votes; ``tied`` lists them.
-
-    >>> import polars
-    >>> votes = polars.DataFrame({"item": [1, 1, 2, 2], "label": ["a", "b", "a", "b"], "count": [3, 1, 2, 2]})
-    >>> consensus(votes).rows()
-    [(1, 'a', None, 4, 0.75), (2, None, 'a | b', 4, 0.5)]
     """
     import polars
 
@@ -256,19 +237,13 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
 
     ``agreement`` is SPA of the yes/no question whether the option was chosen, under the weights in use; ``items`` are
     those on which someone chose it. Chance means choosing it blindly with the same frequency.
-
-    >>> from spagree.estimate.votes import votes
-    >>> from spagree.counts.tally import Tally
-    >>> counts = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
-    >>> option_agreement(counts, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
-    [('b', 1, 0.6666666666666666), ('a', 4, 1.0)]
     """
     import polars
 
     sets = [as_set(label) for label in votes.labels]
     options = sorted(frozenset[str]().union(*sets))
     pairable = votes.pairable()
-    weight = pairable.items * Disagreement(votes, by_n).weight(pairable.n)
+    weight = pairable.items * relative_weights(by_n, pairable.n)
     rows = []
     for option in options:
         chosen = np.array([option in options for options in sets])[pairable.label]
@@ -284,8 +259,7 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
         rows.append((option, int(chosen_times), part, items, value, expected, kappa, items < FEW_ITEMS))
     names = ("option", "annotations", "share", "items", "agreement", "expected", "kappa", "few")
     kinds: dict[str, Any] = dict.fromkeys(names, polars.Float64) | {"option": polars.String, "few": polars.Boolean}
-    kinds |= dict.fromkeys(("annotations", "items"), polars.Int64)
-    frame = polars.DataFrame(rows, schema={name: kinds[name] for name in names}, orient="row")
+    frame = polars.DataFrame(rows, kinds | dict.fromkeys(("annotations", "items"), polars.Int64), orient="row")
     return frame.sort("few", "kappa", "option", nulls_last=True)
 
 
@@ -295,14 +269,7 @@ ONE_ITEM = "only one item with this class has two annotations, too few to show h
 
 
 def classes(votes: LabelCounts, level: float) -> polars.DataFrame:
-    """One row per class, lowest agreement first; classes seen on few items come last.
-
-    >>> from spagree.estimate.votes import votes
-    >>> from spagree.counts.tally import Tally
-    >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
-    >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
-    [('b', 3, 2, 0.3333333333333333), ('a', 4, 3, 0.5)]
-    """
+    """One row per class, lowest agreement first; classes seen on few items come last."""
     import polars
 
     annotations = votes.per_label(votes.count)

@@ -255,11 +255,6 @@ class Kinds:
         """Σ of a value of each kind over the annotations of each annotator."""
         return sums(self.who, self.times * values[self.kind], len(self.annotators))
 
-    def squares(self, used: Floats, values: Floats, mean: Floats) -> Floats:
-        """Σ (value − mean)² over the annotations in use of each annotator."""
-        deviation = values[self.kind] - mean[self.who]
-        return sums(self.who, self.times * used[self.kind] * deviation**2, len(self.annotators))
-
     @property
     def have_labels(self) -> bool:
         """Whether the labels are known."""

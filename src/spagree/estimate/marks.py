@@ -42,6 +42,7 @@ from spagree.estimate.comparison import (
 )
 from spagree.estimate.comparison import PAIRS as BETWEEN
 from spagree.estimate.development import Step, Timed, in_steps, window
+from spagree.estimate.findings import not_people
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.models import MARGIN, ClassAgreement, ModelFindings, paired
 from spagree.estimate.others import InTally, Kind, Made, Others, Without
@@ -62,7 +63,6 @@ from spagree.estimate.uncertainty import (
     wilson_each,
 )
 from spagree.estimate.votes import Leaving, Sizes, relative_weights, total
-from spagree.estimate.warnings import not_people
 from spagree.estimate.weights import CUSTOM, DEFAULT, REGISTRY, ByN, check_scheme, weigh_at
 from spagree.messages import Warning, opt
 from spagree.options import CustomWeights

@@ -53,37 +53,28 @@ def missingness(groups: ItemGroups, level: float) -> Missingness:
     1980, 817–838): z = Σ(n − n̄)(P − P̄)/√v with v = Σ(n − n̄)²(P − P̄)², from the residuals under the null hypothesis.
     The few items with some n may all agree by chance and then add nothing to v, so v is raised at each n towards what
     this agreement implies, as behind an interval (docs/studies/assumption.md).
-
-    >>> from spagree.estimate.votes import item_groups
-    >>> from spagree.counts.tally import Tally
-    >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
-    >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
-    >>> result = missingness(items, 0.95)
-    >>> round(result.z, 3), round(result.p, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.196, 0.845, [(2, 2), (4, 2)])
     """
     parts = {n: groups.only(n) for n in groups.sizes.n.tolist()}
     rows = []
     for n, part in parts.items():
         agreement = spa_estimate(part, {n: Fraction(1)}, level=level, scheme="flat")
         rows.append(AgreementAt(n, part.size, agreement, effective_items(part, np.ones(len(part.n)))))
-    by_n = tuple(rows)
-    if len(by_n) < 2:
-        reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
-        return Missingness(None, None, by_n, reason)
+    if len(rows) < 2:
+        reason = "every pairable item has the same number of annotations" if rows else "no pairable item"
+        return Missingness(None, None, tuple(rows), reason)
     mean_n = total(groups.items * groups.n) / groups.size
     mean_p = groups.sizes.value(dict.fromkeys(parts, Fraction(1)))
     products = (groups.n - mean_n) * (groups.agreement - mean_p)
     variance = total(groups.unit_sizes * groups.per_unit(products) ** 2)  # contributions of items, or of clusters
     if not variance:
-        return Missingness(None, None, by_n, "agreement does not vary enough between items")
+        return Missingness(None, None, tuple(rows), "agreement does not vary enough between items")
     unseen = []  # the variance that few items with the same n do not show because they happen to agree
     for n, part in parts.items():
         error = sqrt(total(part.items * (part.agreement - mean_p) ** 2)) / part.size
         raised = steadied(mean_p, error, part, np.ones(len(part.n)))
         unseen.append(((n - mean_n) * part.size) ** 2 * (raised**2 - error**2))
     z = total(groups.items * products) / sqrt(variance + fsum(unseen))
-    return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
+    return Missingness(z, erfc(abs(z) / sqrt(2)), tuple(rows))
 
 
 MOST_RANGES = 8  # numbers of annotations shown separately
@@ -100,16 +91,15 @@ class AgreementWithin:
 
     @property
     def name(self) -> str:
-        """The range in words.
-
-        >>> AgreementWithin(2, 2, 9, None).name, AgreementWithin(4, 7, 9, None).name
-        ('2', '4–7')
-        """
+        """The range in words."""
         return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
 
 
 def in_ranges(by_n: Sequence[AgreementAt]) -> tuple[AgreementWithin, ...]:
-    """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on."""
+    """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on.
+
+    A range has the mean over all its items; rows with a single item borrow their variance from the others.
+    """
     groups: list[list[AgreementAt]] = []
     for row in by_n:
         is_like_last = groups and row.n > 3 and row.n.bit_length() == groups[-1][0].n.bit_length()
@@ -117,22 +107,17 @@ def in_ranges(by_n: Sequence[AgreementAt]) -> tuple[AgreementWithin, ...]:
             groups[-1].append(row)
         else:
             groups.append([row])
-    return tuple(map(_pooled, groups))
-
-
-def _pooled(rows: Sequence[AgreementAt]) -> AgreementWithin:
-    """The mean over all items of the rows; rows with a single item borrow their variance from the others."""
-    first, items = rows[0].agreement, sum(row.items for row in rows)
-    if len(rows) == 1:
-        return AgreementWithin(rows[0].n, rows[0].n, items, first)
-    value = sum(row.items * float(row.agreement) for row in rows) / items
-    spread = [(row.items, row.items * row.agreement.stderr**2) for row in rows if row.agreement.stderr is not None]
-    if not spread:
-        alone = replace(first, value=value, stderr=None, low=None, high=None, undefined=first.undefined)
-        return AgreementWithin(rows[0].n, rows[-1].n, items, alone)
-    usual = sum(size * variance for size, variance in spread) / sum(size for size, _ in spread)
-    rest = items - sum(size for size, _ in spread)
-    error = sqrt(sum(size * variance for size, variance in spread) + rest * usual) / items
-    low, high = wilson(value, error, sum(row.effective for row in rows), first.level)
-    pooled = replace(first, value=value, stderr=error, low=low, high=high, undefined=None)
-    return AgreementWithin(rows[0].n, rows[-1].n, items, pooled)
+    found = []
+    for rows in groups:
+        first, items, agreement = rows[0].agreement, sum(row.items for row in rows), rows[0].agreement
+        spread = [(row.items, row.items * row.agreement.stderr**2) for row in rows if row.agreement.stderr is not None]
+        value = sum(row.items * float(row.agreement) for row in rows) / items if len(rows) > 1 else 0.0
+        if len(rows) > 1 and spread:
+            known, whole = sum(size for size, _ in spread), sum(size * variance for size, variance in spread)
+            error = sqrt(whole + (items - known) * (whole / known)) / items
+            low, high = wilson(value, error, sum(row.effective for row in rows), first.level)
+            agreement = replace(first, value=value, stderr=error, low=low, high=high, undefined=None)
+        elif len(rows) > 1:
+            agreement = replace(first, value=value, stderr=None, low=None, high=None)
+        found.append(AgreementWithin(rows[0].n, rows[-1].n, items, agreement))
+    return tuple(found)

@@ -126,14 +126,7 @@ def among_people(
     weights: str = DEFAULT,
     interval_for: str = AUTO,
 ) -> ModelFindings:
-    """Compare a model with people: ``answers`` has a row of label codes for each run, one for each item, −1 for none.
-
-    >>> from fractions import Fraction
-    >>> codes = in_order(*(np.array(each) for each in ([0, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 1])), ["no", "yes"], "ab")
-    >>> found = among_people("bot", codes, np.array([[0, 1]]), {2: Fraction(1)})
-    >>> found.with_humans.value, found.humans.value, found.difference.value, found.verdict
-    (0.75, 0.5, 0.25, 'cannot_tell')
-    """
+    """Compare a model with people: ``answers`` has a row of label codes for each run, −1 for items without one."""
     given = np.bincount(codes.item, minlength=answers.shape[1])
     labelled = (answers >= 0).any(axis=0)
     kept = labelled & (given > 1)
@@ -143,12 +136,8 @@ def among_people(
         "no_people": int((labelled & (given == 0)).sum()),
     }
     place, rows = np.cumsum(kept) - 1, kept[codes.item]
-    people = replace(
-        codes,
-        item=place[codes.item[rows]].astype(np.int32),
-        annotator=codes.annotator[rows],
-        label=codes.label[rows],
-    )
+    item = place[codes.item[rows]].astype(np.int32)
+    people = replace(codes, item=item, annotator=codes.annotator[rows], label=codes.label[rows])
     both = Both(Others.of(people, None, similarity), answers[:, kept], by_n)
     figures = both.figures(level, weights, interval_for)
     codes_given, times = np.unique(both.answers[both.answers >= 0], return_counts=True)
@@ -232,17 +221,15 @@ class Both:
         value = self.with_model.value(self.by_n)
         gap = value - float(humans)
 
-        def of_mine(variance: float, items: float, freedom: float) -> Interval:
+        def mine(variance: float, items: float, freedom: float) -> Interval:
             return Interval(sqrt(variance), *wilson(value, sqrt(variance), items, level, freedom))
 
-        def of_gap(variance: float, items: float, freedom: float) -> Interval:
+        def more(variance: float, items: float, freedom: float) -> Interval:
             return paired(gap, sqrt(variance), items, freedom, level)
 
-        return (
-            leading(replace(humans, value=value), self.intervals(self.agreement, of_mine), interval_for),
-            humans,
-            leading(replace(humans, value=gap), self.intervals(self.gap, of_gap), interval_for),
-        )
+        with_model, beyond = (self.intervals(*each) for each in ((self.agreement, mine), (self.gap, more)))
+        with_humans = leading(replace(humans, value=value), with_model, interval_for)
+        return with_humans, humans, leading(replace(humans, value=gap), beyond, interval_for)
 
     def classes(self, level: float, weights: str) -> tuple[ClassAgreement, ...]:
         """One entry per class that people gave; annotations of one item are not independent, items are."""

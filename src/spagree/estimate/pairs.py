@@ -18,18 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from spagree.codes import (
-    MOST_SUMMED,
-    AnyInts,
-    Codes,
-    Floats,
-    Ints,
-    counted,
-    numbered,
-    run_of_each,
-    run_starts,
-    sums,
-)
+from spagree.codes import MOST_SUMMED, AnyInts, Codes, Floats, Ints, counted, numbered, run_of_each, run_starts, sums
+from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.counts.tally import Tally
 from spagree.errors import DataError, UsageError, count
 from spagree.estimate.uncertainty import (
@@ -92,13 +82,7 @@ class Overlap:
 
 
 def overlap(codes: Codes, *, bridges: bool = True) -> Overlap:
-    """The graph of annotators who share items; finding thin bridges looks at every pair that met.
-
-    >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> links = overlap(Codes(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
-    >>> [team.annotators for team in links.teams], links.alone, links.single_items
-    ([('a', 'b'), ('c', 'd')], ('e',), 1)
-    """
+    """The graph of annotators who share items; finding thin bridges looks at every pair that met."""
     size = np.bincount(codes.item, minlength=codes.items)
     shared = (size[codes.item] > 1) & (codes.annotator >= 0)
     people = len(codes.annotators)
@@ -380,18 +364,12 @@ class Concentration:
     share_of_half: float
 
 
-def concentration(tally: Tally) -> Concentration | None:
-    """Who made how much; None if no annotator is known.
-
-    >>> rows = [{"yes": 2}, {"no": 2}]
-    >>> from dataclasses import replace
-    >>> concentration(replace(Tally.from_items(rows), annotators={"ann": 2, "bob": 1, "cyd": 1}))
-    Concentration(annotators=3, busiest='ann', share=0.5, half=1, share_of_half=0.5)
-    """
+def concentration(tally: Tally) -> Concentration:
+    """Who made most of the annotations, and how few people made half."""
     made = sorted((tally.annotators or {}).items(), key=lambda each: (-each[1], each[0]))
     so_far = list(accumulate(count for _, count in made))
     if not so_far or not so_far[-1]:
-        return None
+        raise UsageError(NO_ANNOTATORS)
     (name, most), half = made[0], bisect_left(so_far, so_far[-1] / 2)
     return Concentration(len(made), name, most / so_far[-1], half + 1, so_far[half] / so_far[-1])
 
@@ -461,106 +439,71 @@ def _worst(codes: Codes, similarity: Floats | None, least: int, worst: int) -> I
 
 def _figures(meetings: Meetings, similar: LabelCounts | None, level: float) -> dict[str, Floats]:
     """Agreement and both coefficients for a block of pairs, as columns."""
-    similarity, size = None if similar is None else similar.similarity, meetings.shared
+    similarity, size, pair = None if similar is None else similar.similarity, meetings.shared, meetings.pair
     agree = meetings.agree(similarity)
     observed = meetings.per_pair(agree) / size
-    stderr = mean_error(size, meetings.per_pair((agree - observed[meetings.pair]) ** 2))
-    used = stderr
+    stderr = used = mean_error(size, meetings.per_pair((agree - observed[pair]) ** 2))
     if similar is not None:  # a few items may happen to agree alike: not below what all pairs of the file suggest
         spread = observed * (1 - observed)
         used = raised(stderr, similar.pair * spread / size, spread * size)
     low, high = wilson_each(observed, used, size, level)
-    table = _Table(meetings, agree, observed, similarity, level)
-    one, other = map(table.smoothed, table.shares)
-    kappa = table.coefficient("cohen_kappa", one, other, itself=agree)
-    pi = table.coefficient("scott_pi", table.pooled, table.pooled, itself=(1 + agree) / 2)
-    return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The parts of a coefficient κ = (P_o − P_e)/(1 − P_e).
-
-    P_e is a mean over the shared items of how likely each one's label agrees by chance.
-    """
-
-    meetings: Meetings
-    agree: Floats
-    observed: Floats
-    similarity: Floats | None
-    level: float
-
-    @cached_property
-    def labels(self) -> Ints:
-        """The labels that occur here: tables of pairs × labels stay small."""
-        return np.unique(np.concatenate([self.meetings.one, self.meetings.other]))
-
-    @cached_property
-    def shares(self) -> tuple[Floats, Floats]:
-        """How often each of the two gave each label, over the shared items: pairs × labels."""
-        return self._share(self.meetings.one), self._share(self.meetings.other)
-
-    def _share(self, label: Ints) -> Floats:
-        meetings, width = self.meetings, len(self.labels)
-        cells = meetings.pair * width + np.searchsorted(self.labels, label)
-        table = sums(cells, meetings.count, len(meetings.left) * width).reshape(len(meetings.left), width)
-        return table / meetings.shared[:, None]
-
-    @cached_property
-    def pooled(self) -> Floats:
-        """How likely each label agrees with one of the two annotators' labels, drawn at random."""
-        return self.smoothed((self.shares[0] + self.shares[1]) / 2)
-
-    def smoothed(self, table: Floats) -> Floats:
-        """How likely each label agrees with one drawn from the shares of a pair's row."""
-        return table if self.similarity is None else table @ self.similarity[np.ix_(self.labels, self.labels)]
-
-    def coefficient(self, name: str, one: Floats, other: Floats, *, itself: Floats) -> dict[str, Floats]:
-        """Value, jackknife standard error over the shared items, and limits.
-
-        ``one`` and ``other`` say how likely a label agrees by chance with either annotator's: with their own shares of
-        labels for Cohen, with pooled ones for Scott. ``itself`` is how much of that comes from the item itself: leaving
-        out one of I items, I²·P_e becomes I²·P_e − I·likely + itself.
-        """
-        meetings, size = self.meetings, self.meetings.shared
-        first_given, second_given = (np.searchsorted(self.labels, label) for label in (meetings.one, meetings.other))
-        likely = other[meetings.pair, first_given] + one[meetings.pair, second_given]
-        expected = meetings.per_pair(likely / 2) / size
-        beyond = np.where(1 - expected < CERTAIN, np.nan, 1 - expected)
-        value = (self.observed - expected) / beyond
-        items = size[meetings.pair]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            observed_left = ((items * self.observed[meetings.pair]) - self.agree) / (items - 1)
-            expected_left = (items**2 * expected[meetings.pair] - items * likely + itself) / (items - 1) ** 2
-            left = (observed_left - expected_left) / np.where(1 - expected_left < CERTAIN, np.nan, 1 - expected_left)
-            moved = left - (meetings.per_pair(left) / size)[meetings.pair]
-            jackknifed = np.sqrt((size - 1) / size * meetings.per_pair(moved**2))
-            # Without one of the items there may be a single label: then the ratio is linearised
-            influence = (self.agree - (1 - value)[meetings.pair] * likely) / beyond[meetings.pair]
-            influence -= (meetings.per_pair(influence) / size)[meetings.pair]
-            linearised = mean_error(size, meetings.per_pair(influence**2))
-            stderr = np.where(np.isnan(jackknifed), linearised, jackknifed)
-            first, second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
-            freedom = np.maximum(first**2 / second - 1, np.minimum(LEAST_FREEDOM, size - 1))
-            low, high = self._limits(value, stderr, beyond, second**2 / fourth, freedom)
-        return {name: value, f"{name}_stderr": stderr, f"{name}_low": low, f"{name}_high": high}
-
-    def _limits(
-        self, value: Floats, stderr: Floats, beyond: Floats, informative: Floats, freedom: Floats
-    ) -> tuple[Floats, Floats]:
-        """The limits of a kappa on so many equally informative items (docs/mathematics.md §13)."""
-        meetings, both = self.meetings, self.shares[0] + self.shares[1]
-        shared, commonest = meetings.shared, both.max(axis=1, initial=0.0)
+    # How often each of the two gave each label, over the shared items: pairs × labels, of labels that occur here
+    labels = np.unique(np.concatenate([meetings.one, meetings.other]))
+    shape, given = (len(size), len(labels)), [np.searchsorted(labels, each) for each in (meetings.one, meetings.other)]
+    first, second = (
+        sums(pair * shape[1] + code, meetings.count, shape[0] * shape[1]).reshape(shape) / size[:, None]
+        for code in given
+    )
+    # How likely a label agrees by chance: with the other's own shares for Cohen, with those of both for Scott
+    near = None if similarity is None else similarity[np.ix_(labels, labels)]
+    one, other, pooled = (each if near is None else each @ near for each in (first, second, (first + second) / 2))
+    figures = {"agreement": observed, "stderr": stderr, "low": low, "high": high}
+    for name, (left, right, itself) in {
+        "cohen_kappa": (one, other, agree),
+        "scott_pi": (pooled, pooled, (1 + agree) / 2),
+    }.items():
+        likely = right[pair, given[0]] + left[pair, given[1]]
+        value, error, beyond, informative, freedom = _kappa(meetings, agree, observed, likely, itself)
+        # The limits of a kappa on so many equally informative items (docs/mathematics.md §13)
+        both = first + second
+        commonest = both.max(axis=1, initial=0.0)
         most = np.minimum(1.0, 2 - commonest)  # two annotations of an item cannot differ more often
-        low, high = kappa_limits(value, stderr, beyond, most, informative, self.level, freedom)
-        if self.similarity is None:
+        low, high = kappa_limits(value, error, beyond, most, informative, level, freedom)
+        if similarity is None:
             often = both.argmax(axis=1) if both.size else np.zeros(len(both), dtype=np.int64)
-            rare = np.searchsorted(self.labels, meetings.one) != often[meetings.pair]
-            never = meetings.per_pair(self.agree * rare) == 0
-            below = np.maximum(below_chance(shared * (2 - commonest), 2 * shared), 1 - 1 / beyond)
-            return np.where(never, np.minimum(low, below), low), high
-        enough, perfect = shared >= FEW_ITEMS, value > 1 - CERTAIN
-        fisher = fisher_limits(value, stderr, informative - 1, self.level)
-        ends = (np.where(perfect, wide, end) for wide, end in zip((low, high), fisher, strict=True))
-        low, high = (np.where(enough, end, np.nan) for end in ends)
-        return low, high
+            never = meetings.per_pair(agree * (given[0] != often[pair])) == 0
+            below = np.maximum(below_chance(size * (2 - commonest), 2 * size), 1 - 1 / beyond)
+            low = np.where(never, np.minimum(low, below), low)
+        else:
+            enough, perfect = size >= FEW_ITEMS, value > 1 - CERTAIN
+            fisher = zip((low, high), fisher_limits(value, error, informative - 1, level), strict=True)
+            low, high = (np.where(enough, np.where(perfect, wide, end), np.nan) for wide, end in fisher)
+        figures |= {name: value, f"{name}_stderr": error, f"{name}_low": low, f"{name}_high": high}
+    return figures
+
+
+def _kappa(
+    meetings: Meetings, agree: Floats, observed: Floats, likely: Floats, itself: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """κ = (P_o − P_e)/(1 − P_e), its jackknife error over the shared items, 1 − P_e, how many inform it, and freedom.
+
+    P_e is a mean over the shared items of how ``likely`` each one's two labels agree by chance. ``itself`` is how much
+    of that comes from the item itself: leaving out one of I items, I²·P_e becomes I²·P_e − I·likely + itself.
+    """
+    size, pair = meetings.shared, meetings.pair
+    expected = meetings.per_pair(likely / 2) / size
+    beyond = np.where(1 - expected < CERTAIN, np.nan, 1 - expected)
+    value, items = (observed - expected) / beyond, size[pair]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed_left = ((items * observed[pair]) - agree) / (items - 1)
+        expected_left = (items**2 * expected[pair] - items * likely + itself) / (items - 1) ** 2
+        left = (observed_left - expected_left) / np.where(1 - expected_left < CERTAIN, np.nan, 1 - expected_left)
+        moved = left - (meetings.per_pair(left) / size)[pair]
+        jackknifed = np.sqrt((size - 1) / size * meetings.per_pair(moved**2))
+        # Without one of the items there may be a single label: then the ratio is linearised
+        influence = (agree - (1 - value)[pair] * likely) / beyond[pair]
+        influence -= (meetings.per_pair(influence) / size)[pair]
+        stderr = np.where(np.isnan(jackknifed), mean_error(size, meetings.per_pair(influence**2)), jackknifed)
+        first, second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
+        freedom = np.maximum(first**2 / second - 1, np.minimum(LEAST_FREEDOM, size - 1))
+        return value, stderr, beyond, second**2 / fourth, freedom

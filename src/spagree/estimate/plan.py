@@ -9,12 +9,12 @@ the one for these annotators on new items; other annotators take more people, no
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from datetime import time as clock
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from math import comb, exp, fsum, inf, sqrt
 from statistics import NormalDist
@@ -77,13 +77,12 @@ def plan_for(
 
     ``spa`` has the interval over items; ``similar`` gives the votes under a metric with partial credit.
     """
-    goal = _goal(wanted)
-    allowed = allowed_per_item(tally, weights, most)
+    goal, allowed = _goal(wanted), allowed_per_item(tally, weights, most)
+    reason = spa.undefined or (None if spa.stderr else NO_SPREAD)
+    if reason and ("budget" in goal or "require" in goal):
+        return table_of([{**goal, "undefined": reason}])
     targets = [goal["half_width"]] if "half_width" in goal else round_targets(half_interval(spa) or WIDEST)
-    if spa.undefined or not spa.stderr:
-        reason = spa.undefined or NO_SPREAD
-        if "budget" in goal or "require" in goal:
-            return table_of([{**goal, "undefined": reason}])
+    if reason:
         return table_of([row_of(target) | {"undefined": reason} for target in targets])
     return _answered(Project(tally, weights, spa, similar(), allowed), goal, targets)
 
@@ -104,9 +103,7 @@ def plan_expected(
         )
     goal = _goal(wanted) or {"half_width": 0.05}
     project = assumed(agreement, level, allowed_per_item(Tally(), "annotations_m1", most))
-    if "half_width" in goal:
-        return table_of([row for row in project.rows(goal["half_width"]) if row["route"] == FRESH])
-    return _answered(project, goal, ())
+    return _answered(project, goal, [goal.get("half_width", WIDEST)])
 
 
 def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Project:
@@ -213,13 +210,13 @@ class Project:
         return dict(zip(counts, relative_weights(by_n, np.array(counts)).tolist(), strict=True))
 
     @cached_property
-    def foreseen(self) -> Shape:
+    def shape(self) -> Shape:
         """The shape to plan with."""
         return item_shape(self.tally, float(self.spa), self.votes)
 
     def variance(self, n: int) -> float:
         """Var(n) of the agreement of an item with n annotations."""
-        return float(self.spa) * (1 - float(self.spa)) * self.foreseen.variance(n)
+        return float(self.spa) * (1 - float(self.spa)) * self.shape.variance(n)
 
     @cached_property
     def groups(self) -> tuple[ItemGroups, Floats]:
@@ -258,37 +255,27 @@ class Project:
         """Half the width of the interval."""
         return sums.half_width(float(self.spa), self.spa.level)
 
-    @cached_property
-    def reached(self) -> float:
-        """Half the width of the current interval."""
-        return self.width(self.current)
-
-    @cached_property
-    def spread_error(self) -> float:
-        """How well the current items determine their variance, as a squared relative error: Σq²/(Σq)² − 1/I.
-
-        q = (k (P − SPA))² are the terms of the variance, one per item.
-        """
-        groups, weights = self.groups
-        terms = (weights * (groups.agreement - float(self.spa))) ** 2
-        whole = float(groups.items @ terms)
-        return max(0.0, float(groups.items @ terms**2) / whole**2 - 1 / groups.size) if whole else 0.0
-
     def range(self, after: WeightSums, n: int, items: int, share: float = 1.0) -> tuple[float, float]:
         """The range of half-widths a plan with ``items`` new items and n annotations each may end up with.
 
         It allows for agreement at either end of its interval, for a variance that is known only from the current items
         and will be estimated from the new ones (which make up ``share`` of the whole), and for a shape that is
-        assumed.
+        assumed. How well the current items determine their variance, as a squared relative error, is Σq²/(Σq)² − 1/I
+        with q = (k (P − SPA))² of each.
         """
-        value = float(self.spa)
+        value, current = float(self.spa), self.tally.pairable_items
         widths = [self.width(after)]
         for end in (self.spa.low, self.spa.high):
             if end is not None and 0 < end < 1:
                 noise = after.noise * end * (1 - end) / (value * (1 - value))
                 widths.append(replace(after, noise=noise).half_width(end, self.spa.level))
-        error_now = self.spread_error if self.tally.pairable_items else 0.0
-        again = error_now * self.tally.pairable_items / items if items else 0.0
+        error_now = 0.0
+        if current:
+            groups, weights = self.groups
+            terms = (weights * (groups.agreement - value)) ** 2
+            whole = float(groups.items @ terms)
+            error_now = max(0.0, float(groups.items @ terms**2) / whole**2 - 1 / groups.size) if whole else 0.0
+        again = error_now * current / items if items else 0.0
         error = exp(NormalDist().inv_cdf((1 + self.spa.level) / 2) * share * sqrt(error_now + again) / 2)
         low, high = (PRIOR_LOW, PRIOR_HIGH) if self.assumed(n) else (1.0, 1.0)
         return low * min(*widths, widths[0] / error), min(WIDEST, high * max(*widths, widths[0] * error))
@@ -305,14 +292,14 @@ class Project:
         """All routes to one half-width, with the best row of each marked."""
         yield from cheapest([self._items(FRESH, WeightSums(), 0, target, n) for n in self.allowed])
         if self.tally.pairable_items:
-            annotations = self.tally.annotations
-            yield from cheapest([self._items(NEW_ITEMS, self.current, annotations, target, n) for n in self.allowed])
+            now, annotations = self.current, self.tally.annotations
+            yield from cheapest([self._items(NEW_ITEMS, now, annotations, target, n) for n in self.allowed])
             yield from cheapest([self._same(target)])
 
     def _items(self, route: str, start: WeightSums, annotations: int, target: float, n: int) -> Row:
         """How many items, annotated n times each, to add to those at the start."""
         k, variance = self.k[n], self.variance(n)
-        enough = start.weight > 0 and self.reached <= target
+        enough = start.weight > 0 and self.width(self.current) <= target
         items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
         row = row_of(target, route, n, items, annotations, items * n) | {"assumed": self.assumed(n)}
         if items:
@@ -323,7 +310,7 @@ class Project:
     def _same(self, target: float) -> Row:
         """All items brought to n annotations, with the smallest sufficient n."""
         annotations = self.tally.annotations
-        if self.reached <= target:
+        if self.width(self.current) <= target:
             return row_of(target, SAME_ITEMS, None, 0, annotations, 0) | {"assumed": False}
         for n in self.allowed:
             after = self.after(n, self.scale)
@@ -337,11 +324,7 @@ class Project:
 
 
 def smallest(enough: Callable[[int], bool]) -> int:
-    """The smallest whole number from 1 that is enough, given that all larger ones are.
-
-    >>> smallest(lambda size: size * size >= 50)
-    8
-    """
+    """The smallest whole number from 1 that is enough, given that all larger ones are."""
     high = 1
     while not enough(high):
         high *= 2
@@ -351,60 +334,51 @@ def smallest(enough: Callable[[int], bool]) -> int:
 
 def spend(project: Project, budget: int) -> list[Row]:
     """The half-width that ``budget`` more annotations buy, for each route and number of annotations per item."""
+    starts = {FRESH: WeightSums()} | ({NEW_ITEMS: project.current} if project.tally.pairable_items else {})
     bought: list[tuple[str, int, int, int, WeightSums]] = []
     for n in project.allowed:
         items = budget // n
-        bought.append((FRESH, n, items, items * n, WeightSums().plus(items, project.k[n], project.variance(n))))
-        if project.tally.pairable_items:
-            after = project.current.plus(items, project.k[n], project.variance(n))
-            bought.append((NEW_ITEMS, n, items, items * n, after))
+        for route, start in starts.items():
+            bought.append((route, n, items, items * n, start.plus(items, project.k[n], project.variance(n))))
     for n in project.allowed:
         items, cost = project.lacking(n)
         if 0 < cost <= budget:
             bought.append((SAME_ITEMS, n, items, cost, project.after(n, project.scale)))
-    rows = [_with_half_width(project, *each) for each in bought]
-    affordable = {row["route"] for row in rows if row["undefined"] is None}
-    rows = [row for row in rows if row["undefined"] is None or row["route"] not in affordable]
-    best: dict[str, Row] = {}
-    for row in rows:
-        narrowest = best.get(row["route"])
-        if row["half_width"] is not None and (narrowest is None or row["half_width"] < narrowest["half_width"]):
-            best[row["route"]] = row
+    rows, best = [], dict[str, Row]()
+    for route, n, items, more, after in bought:
+        row: Row = {"route": route, "annotations_per_item": n, "items": items, "more_annotations": more}
+        row |= {"assumed": project.assumed(n)} | dict.fromkeys(("half_width", *RANGE)) | {"undefined": TOO_SMALL}
+        if more:
+            share = 1 - (starts[route].noise if route == NEW_ITEMS else 0.0) / after.noise
+            ends = project.range(after, n, 0 if route == SAME_ITEMS else items, share)
+            row |= {"half_width": project.width(after), "undefined": None} | dict(zip(RANGE, ends, strict=True))
+            if route not in best or row["half_width"] < best[route]["half_width"]:
+                best[route] = row
+        rows.append(row)
+    rows = [row for row in rows if row["undefined"] is None or row["route"] not in best]
     return [{**row, "best": row is best.get(row["route"])} for row in rows]
-
-
-def _with_half_width(project: Project, route: str, n: int, items: int, more: int, after: WeightSums) -> Row:
-    """A row with the expected half-width; none if the budget buys nothing."""
-    row: Row = {"route": route, "annotations_per_item": n, "items": items, "more_annotations": more}
-    row |= {"assumed": project.assumed(n)}
-    if not more:
-        return row | dict.fromkeys(("half_width", *RANGE)) | {"undefined": TOO_SMALL}
-    start = project.current.noise if route == NEW_ITEMS else 0.0
-    ends = project.range(after, n, 0 if route == SAME_ITEMS else items, 1 - start / after.noise)
-    return row | {"half_width": project.width(after)} | dict(zip(RANGE, ends, strict=True)) | {"undefined": None}
 
 
 def decide(project: Project, require: float) -> list[Row]:
     """How many more annotations until the interval lies on one side of ``require``, if agreement stays the same."""
-    return cheapest([_decided(project, require, n) for n in project.allowed])
-
-
-def _decided(project: Project, require: float, n: int) -> Row:
     value, start = float(project.spa), project.current if project.tally.pairable_items else WeightSums()
 
-    def is_decided(items: int) -> bool:
+    def is_decided(n: int, items: int) -> bool:
         after = start.plus(items, project.k[n], project.variance(n))
         low, high = after.interval(value, project.spa.level)
         return low >= require or high < require
 
-    row: Row = {"require": require, "route": NEW_ITEMS if start.weight else FRESH, "annotations_per_item": n}
-    row |= {"will_pass": value > require, "assumed": project.assumed(n), "best": False}
-    now = start.weight > 0 and is_decided(0)
-    if value == require or not (now or is_decided(MOST_ITEMS)):
-        reason = SAME_AS_REQUIRED if value == require else NOT_DECIDABLE
-        return row | {"items": None, "more_annotations": None, "undefined": reason}
-    items = 0 if now else smallest(is_decided)
-    return row | {"items": items, "more_annotations": items * n, "undefined": None}
+    rows = []
+    for n in project.allowed:
+        row: Row = {"require": require, "route": NEW_ITEMS if start.weight else FRESH, "annotations_per_item": n}
+        row |= {"will_pass": value > require, "assumed": project.assumed(n), "best": False}
+        now, reason = start.weight > 0 and is_decided(n, 0), None
+        if value == require or not (now or is_decided(n, MOST_ITEMS)):
+            reason = SAME_AS_REQUIRED if value == require else NOT_DECIDABLE
+        items = None if reason else 0 if now else smallest(partial(is_decided, n))
+        more = None if items is None else items * n
+        rows.append(row | {"items": items, "more_annotations": more, "undefined": reason})
+    return cheapest(rows)
 
 
 def row_of(
@@ -438,11 +412,7 @@ def table_of(rows: list[Row]) -> polars.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the agreement of an item varies, in units of θ(1 − θ), the variance of one pair of nominal labels.
-
-    >>> Shape(0.0, 0.0).variance(4), Shape(1.0, 1.0).variance(4)  # six independent pairs; six copies of one
-    (0.16666666666666666, 1.0)
-    """
+    """How the agreement of an item varies, in units of θ(1 − θ), the variance of one pair of nominal labels."""
 
     a: float
     """Covariance of two pairs that share an annotation: (t3 − θ²)/(θ − θ²)."""
@@ -457,19 +427,16 @@ class Shape:
         return (self.pair + 2 * (n - 2) * a + comb(n - 2, 2) * b) / comb(n, 2)
 
 
-def usual_shape(theta: float) -> Shape:
-    """The shape that is typical of real data with agreement θ (docs/studies/planning.md)."""
-    return Shape(0.05 + 0.42 * theta, 0.25 * theta**2)
-
-
 def item_shape(tally: Tally, theta: float, votes: LabelCounts | None = None) -> Shape:
-    """The shape of items with agreement θ, 0 ≤ b ≤ a ≤ 1; ``votes`` holds the votes under a metric.
-
-    >>> item_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]), 0.5)  # pairs do not show a and b
-    Shape(a=0.26, b=0.0625, pair=1.0)
-    """
-    prior, items = usual_shape(theta), _agreeing(tally, votes)
-    theta, by_metric = _pair_agreement(items), bool(votes)
+    """The shape of items with agreement θ, 0 ≤ b ≤ a ≤ 1; ``votes`` holds the votes under a metric."""
+    prior = Shape(0.05 + 0.42 * theta, 0.25 * theta**2)  # typical of real data (docs/studies/planning.md)
+    items = _agreeing(tally, votes)
+    pairable = [(size, n, pairs) for size, n, pairs, *_ in items if n > 1]
+    agreeing: dict[int, int | Fraction] = {}  # few distinct n: fractions only at the end
+    for size, n, pairs in pairable:
+        agreeing[n] = agreeing.get(n, 0) + size * (pairs if isinstance(pairs, int) else Fraction(pairs))
+    above = sum((Fraction(pairs) / n for n, pairs in agreeing.items()), Fraction())
+    theta = float(above / sum(size * (n - 1) for size, n, _ in pairable)) if pairable else 0.0
     spread = theta * (1 - theta)
     if not spread:
         return prior
@@ -482,7 +449,7 @@ def item_shape(tally: Tally, theta: float, votes: LabelCounts | None = None) -> 
         if n > 3
     ]
     pair = 1.0  # Var(s) of one pair over the spread, with the weights of annotations_m1: the prior is relative to it
-    if by_metric:
+    if votes:
         squared = fsum(m * squares / n for m, n, _, squares, _ in items if n > 1)
         pair = (squared / fsum(m * (n - 1) for m, n, *_ in items if n > 1) - theta * theta) / spread
     a = min(max(_shrunk(t3, theta, spread, prior.a * pair), 0.0), 1.0)
@@ -502,16 +469,6 @@ def _agreeing(tally: Tally, votes: LabelCounts | None) -> list[Agreeing]:
     triples = votes.per_group(votes.count * (first**2 - second))
     columns = (votes.items.astype(int).tolist(), votes.n.astype(int).tolist(), pairs, squares, triples)
     return list(zip(*columns, strict=True))
-
-
-def _pair_agreement(groups: Iterable[Agreeing]) -> float:
-    """θ with the weights of annotations_m1, in exact rationals."""
-    pairable = [(items, n, pairs) for items, n, pairs, *_ in groups if n > 1]
-    agreeing: dict[int, int | Fraction] = {}  # few distinct n: fractions only at the end
-    for items, n, pairs in pairable:
-        agreeing[n] = agreeing.get(n, 0) + items * (pairs if isinstance(pairs, int) else Fraction(pairs))
-    above = sum((Fraction(pairs) / n for n, pairs in agreeing.items()), Fraction())
-    return float(above / sum(items * (n - 1) for items, n, _ in pairable)) if pairable else 0.0
 
 
 def _shrunk(terms: list[tuple[float, float]], theta: float, spread: float, prior: float) -> float:

@@ -28,13 +28,7 @@ SEPARATOR = "|"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A named metric, or the user's own function; ``order`` lists labels from lowest to highest.
-
-    >>> Metric("ordnal")
-    Traceback (most recent call last):
-    spagree.errors.UsageError: unknown metric 'ordnal'; did you mean 'ordinal'? Known: nominal, ordinal, interval, \
-ratio, circular, linear, quadratic, jaccard, masi, options
-    """
+    """A named metric, or the user's own function; ``order`` lists labels from lowest to highest."""
 
     rule: str | Similarity = NOMINAL
     order: tuple[str, ...] = ()
@@ -87,12 +81,7 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         return np.argsort(np.argsort(_places(self, labels)))
 
     def over(self, labels: Mapping[str, float]) -> Metric:
-        """The same metric on the scale of all these labels: parts of the data are comparable only on one scale.
-
-        >>> alone, whole = Metric("interval"), Metric("interval").over({"1": 9, "2": 5, "5": 1})
-        >>> [metric.matrix(("1", "2"), np.ones(2)).tolist() for metric in (alone, whole)]
-        [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.9375], [0.9375, 1.0]]]
-        """
+        """The same metric on the scale of all these labels: parts of the data are comparable only on one scale."""
         return self if self.rule == NOMINAL else replace(self, scale=tuple(sorted(labels.items())))
 
 
@@ -185,11 +174,7 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
 
 
 def as_set(label: str) -> frozenset[str]:
-    """A set-valued label: a JSON list, or options separated by |.
-
-    >>> sorted(as_set('["red", "blue"]')), sorted(as_set("red|blue")), as_set("[]")
-    (['blue', 'red'], ['blue', 'red'], frozenset())
-    """
+    """A set-valued label: a JSON list, or options separated by |."""
     if label.startswith("["):
         try:
             return frozenset(map(str, json.loads(label)))

@@ -8,7 +8,7 @@ without clusters every item is its own cluster, and nothing else changes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -94,21 +94,19 @@ class Sizes:
         return cls(sizes, add_up(place, items, len(sizes)), add_up(place, items * agreeing, len(sizes)))
 
     def value(self, by_n: Mapping[int, Fraction]) -> float:
-        """SPA = Σ k P / Σ k, of marks Σ k P / Σ k S/n, in exact rationals, rounded once (docs/mathematics.md §1).
-
-        >>> sizes = item_groups(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}])).sizes
-        >>> sizes.value({2: Fraction(1), 3: Fraction(1)}) == 2 / 3
-        True
-        """
+        """SPA = Σ k P / Σ k, of marks Σ k P / Σ k S/n, in exact rationals, rounded once (docs/mathematics.md §1)."""
         rows = [*zip(self.n.tolist(), map(Fraction, self.items), map(Fraction, self.agreeing), strict=True)]
         above = [by_n[n] * agreeing / (n * (n - 1)) for n, _, agreeing in rows]
         below = [by_n[n] * (items / n if self.of_marks else items) for n, items, _ in rows]
-        ratio = _sum(above) / _sum(below)
+        ratio = sum(above, Fraction()) / sum(below, Fraction())
         return ratio.numerator / ratio.denominator
 
     def without(self, units: Leaving, by_n: Mapping[int, Fraction]) -> Floats:
         """Σ k(n)·A/(n(n − 1)) over Σ k(n), of marks over Σ k(n)·S/n, without each unit; NaN if nothing is left."""
         n = counted(np.concatenate([self.n, units.n_left[units.n_left > 1]]))[0]
+        units_in_all, width = len(units.times), len(n)
+        if not width:
+            return np.full(units_in_all, np.nan)
         # k(n) as mantissas and powers of two, because 10^(20n) does not fit into a float
         weights = [by_n[size] for size in n.tolist()]
         powers = [weight.numerator.bit_length() - weight.denominator.bit_length() for weight in weights]
@@ -116,43 +114,51 @@ class Sizes:
         mantissa, exponent = np.array(scaled), np.array(powers, dtype=np.int64)
         per_pair = mantissa / (n * (n - 1.0))
         per_item = mantissa / n if self.of_marks else mantissa
-        values = [np.full(0 if len(n) else len(units.times), np.nan)]
-        for items, agreeing in self._left(units, n) if len(n) else ():
+        whole = np.zeros((2, width))
+        whole[:, np.searchsorted(n, self.n)] = self.items, self.agreeing
+        unit, size, *changes = units.changes
+        cell = unit * width + np.searchsorted(n, size)
+        values, step = [], max(1, CELLS_AT_ONCE // width)
+        for first in range(0, units_in_all, step):  # what is left of each size, a bounded number of units at a time
+            shape = (min(step, units_in_all - first), width)
+            rows = slice(*np.searchsorted(unit, (first, first + step)))
+            items, agreeing = (
+                (np.tile(each, shape[0]) + sums(cell[rows] - first * width, change[rows], shape[0] * width)).reshape(
+                    shape
+                )
+                for each, change in zip(whole, changes, strict=True)
+            )
             largest = np.where(items > 0, exponent, exponent.min()).max(axis=1, keepdims=True)
             scale = np.ldexp(1.0, np.clip(exponent - largest, UNDERFLOW, 0))  # above 0 only where no item is
             below = (items * (scale * per_item)).sum(axis=1)  # row by row: the same bits for any size of block
-            above = (agreeing * (scale * per_pair)).sum(axis=1)
+            above = (np.maximum(agreeing, 0.0) * (scale * per_pair)).sum(axis=1)
             values.append(np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0))
-        return np.concatenate(values)
-
-    def _left(self, units: Leaving, sizes: Ints) -> Iterator[tuple[Floats, Floats]]:
-        """Items and agreeing pairs of each size left without each unit, a bounded number of units at a time."""
-        size, width = len(units.times), len(sizes)
-        whole = np.zeros((2, width))
-        whole[:, np.searchsorted(sizes, self.n)] = self.items, self.agreeing
-        step = max(1, CELLS_AT_ONCE // max(1, width))
-        unit, n, *changes = units.changes
-        cell = unit * width + np.searchsorted(sizes, n)
-        for first in range(0, size, step):
-            shape = (min(step, size - first), width)
-            rows = slice(*np.searchsorted(unit, (first, first + step)))
-            items, agreeing = (
-                np.tile(each, shape[0]) + sums(cell[rows] - first * width, change[rows], shape[0] * width)
-                for each, change in zip(whole, changes, strict=True)
-            )
-            yield items.reshape(shape), np.maximum(agreeing, 0.0).reshape(shape)
+        return np.concatenate([np.zeros(0), *values])
 
 
 class Clustered:
-    """Groups of identical items, ``items`` of each with ``n`` annotations; ``cluster`` is their cluster, or None if all
-    are independent. A unit is a single item or a whole cluster.
+    """Groups of identical items, ``items`` of each with ``n`` annotations and so many agreeing ordered pairs.
+
+    ``cluster`` is their cluster, or None if all are independent. A unit is a single item or a whole cluster.
     """
 
     n: Any
+    agreeing_pairs: Any
     items: Floats
     cluster: Ints | None
     pair: Any = 1.0
     """The variance of the agreement of a pair over θ(1 − θ); below 1 under a metric with partial agreement."""
+
+    @cached_property
+    def agreement(self) -> Floats:
+        """P of an item, per group; 0 if there is no pair (such groups have no weight)."""
+        pairs = self.n * (self.n - 1)
+        return np.asarray(np.divide(self.agreeing_pairs, pairs, out=np.zeros(len(pairs)), where=pairs > 0))
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Pairable items and agreeing pairs for each number of annotations."""
+        return Sizes.of(self.n, self.items, self.agreeing_pairs)
 
     @cached_property
     def alone(self) -> NDArray[np.bool_]:
@@ -195,27 +201,20 @@ def relative_weights(by_n: Mapping[int, Fraction], n: NDArray[Any]) -> Floats:
     >>> relative_weights({2: Fraction(1), 3: Fraction(2)}, np.array([3, 2, 1])).tolist()
     [1.0, 0.5, 0.0]
     """
-    largest = max(by_n.values(), default=Fraction(1))
-    relative = {size: float(weight / largest) for size, weight in by_n.items()}
-    return np.array([relative[size] if size > 1 else 0.0 for size in n.tolist()], dtype=np.float64)
+    whole, largest = n.astype(np.int64), max(by_n.values(), default=Fraction(1))
+    sizes = counted(whole)[0]  # np.unique would load numpy.ma
+    by_size = [float(by_n[size] / largest) if size > 1 else 0.0 for size in sizes.tolist()]
+    return np.array(by_size, dtype=np.float64)[np.searchsorted(sizes, whole)]
 
 
 def cluster_numbers(clusters: list[str], none: str) -> Ints:
-    """Cluster numbers, in sorted order; items without a cluster get −1.
-
-    >>> cluster_numbers(["b", "", "a", "b"], none="").tolist()
-    [1, -1, 0, 1]
-    """
+    """Cluster numbers, in sorted order; items without a cluster get −1."""
     numbers = {cluster: place for place, cluster in enumerate(sorted(set(clusters) - {none}))}
     return np.array([numbers.get(cluster, ALONE) for cluster in clusters], dtype=np.int64)
 
 
 def renumbered(cluster: Ints) -> Ints:
-    """The remaining cluster numbers, without gaps.
-
-    >>> renumbered(np.array([7, -1, 3, 7])).tolist()
-    [1, -1, 0, 1]
-    """
+    """The remaining cluster numbers, without gaps; −1 stays."""
     distinct, place = np.unique(cluster, return_inverse=True)
     return np.asarray(place - int((distinct < 0).sum()), dtype=np.int64)
 
@@ -229,16 +228,6 @@ class ItemGroups(Clustered):
     items: Floats
     cluster: Ints | None = None
     pair: float = 1.0
-
-    @cached_property
-    def agreement(self) -> Floats:
-        """P of an item, per group."""
-        return np.asarray(self.agreeing_pairs / (self.n * (self.n - 1)))
-
-    @cached_property
-    def sizes(self) -> Sizes:
-        """Items and agreeing pairs for each number of annotations."""
-        return Sizes.of(self.n, self.items, self.agreeing_pairs)
 
     @property
     def size(self) -> int:
@@ -257,12 +246,7 @@ class ItemGroups(Clustered):
 
 
 def item_groups(tally: Tally, counts: LabelCounts | None = None) -> ItemGroups:
-    """The pairable items by (n, agreeing pairs), and by cluster; from the ``counts`` if labels agree in part.
-
-    >>> groups = item_groups(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
-    >>> groups.n.tolist(), groups.agreeing_pairs.tolist(), groups.items.tolist()
-    ([2, 2, 3], [0.0, 2.0, 6.0], [1.0, 1.0, 1.0])
-    """
+    """The pairable items by (n, agreeing pairs), and by cluster; from the ``counts`` if labels agree in part."""
     if counts is not None and counts.similarity is not None:
         return counts.groups
     cells = [(NO_VALUE, cell, count) for cell, count in tally.cells.items()]
@@ -312,12 +296,6 @@ class LabelCounts(Clustered):
     def agreeing_pairs(self) -> Floats:
         """A of an item, per group: agreement of all ordered pairs of different annotations."""
         return self.squares - self.n
-
-    @cached_property
-    def agreement(self) -> Floats:
-        """P of an item, per group; 0 if there is no pair (such groups have no weight)."""
-        pairs = self.n * (self.n - 1)
-        return np.divide(self.agreeing_pairs, pairs, out=np.zeros_like(pairs), where=pairs > 0)
 
     @cached_property
     def agreeing(self) -> Floats:
@@ -384,14 +362,15 @@ class LabelCounts(Clustered):
 
     def pairable(self) -> LabelCounts:
         """Only the groups with at least two annotations."""
+        return self._pairable
+
+    @cached_property
+    def _pairable(self) -> LabelCounts:
         kept = self.n > 1
-        place = np.cumsum(kept) - 1
-        entries = kept[self.group]
-        group = place[self.group[entries]]
+        place, entries = np.cumsum(kept) - 1, kept[self.group]
+        group, label, count = place[self.group[entries]], self.label[entries], self.count[entries]
         cluster = None if self.cluster is None else renumbered(self.cluster[kept])
-        return LabelCounts(
-            self.labels, self.items[kept], group, self.label[entries], self.count[entries], self.similarity, cluster
-        )
+        return LabelCounts(self.labels, self.items[kept], group, label, count, self.similarity, cluster)
 
     @cached_property
     def groups(self) -> ItemGroups:
@@ -402,11 +381,6 @@ class LabelCounts(Clustered):
         return ItemGroups(
             votes.n[order].astype(np.int64), votes.agreeing_pairs[order], votes.items[order], cluster, self.pair
         )
-
-    @cached_property
-    def sizes(self) -> Sizes:
-        """Pairable items and agreeing pairs for each number of annotations."""
-        return Sizes.of(self.n, self.items, self.agreeing_pairs)
 
     def by_unit(self, entries: Floats) -> LabelCounts:
         """Entries summed within each unit: single items and clusters."""
@@ -437,22 +411,10 @@ def total(values: Floats) -> float:
     return fsum(values.tolist())
 
 
-def _sum(terms: Sequence[Fraction]) -> Fraction:
-    """Pairwise, so the large denominators of many distinct n are combined late."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return _sum(terms[:half]) + _sum(terms[half:])
-
-
 def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
     """The votes of all items, by cluster if there are clusters; None if the tally keeps no patterns.
 
     A metric with partial credit needs them.
-
-    >>> counts = votes(Tally.from_items([{"yes": 2, "no": 1}, {"yes": 2}, {"yes": 2}]))
-    >>> counts.labels, counts.items.tolist(), counts.n.tolist()
-    (('no', 'yes'), [1.0, 2.0], [3.0, 2.0])
     """
     if tally.patterns is None and metric is not None and metric.rule != NOMINAL:
         raise DataError(
@@ -478,11 +440,7 @@ def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
 
 
 def scale_of(tally: Tally) -> dict[str, float]:
-    """Every label, in order, with its annotations on pairable items: what sets the scale of a metric.
-
-    >>> scale_of(Tally.from_items([{"2": 2}, {"1": 1}]))
-    {'1': 0.0, '2': 2.0}
-    """
+    """Every label, in order, with its annotations on pairable items: what sets the scale of a metric."""
     return {label: float(tally.pairable_labels.get(label, 0)) for label in sorted(tally.labels)}
 
 

@@ -1,17 +1,13 @@
 """What can be said of a running project at any time: bounds, a fall, annotators who differ (docs/mathematics.md §18).
 
-An ordinary 95% interval is right in 95 of 100 projects for someone who looks once. Someone who keeps watching sees it
-exclude the truth at some point in a large share of projects (docs/studies/watching.md). What is here keeps its error
-rate over the whole life of a project, however often people look and whenever they stop.
+An ordinary 95% interval is right in 95 of 100 projects for someone who looks once; someone who keeps watching sees it
+exclude the truth at some point in many more (docs/studies/watching.md). What is here keeps its error rate over the
+whole life of a project, however often people look and whenever they stop.
 
 Values enter once and in a fixed order: an item when it has its first k annotations. Later annotations of an item change
 nothing, so a project that asks more people where the first ones disagree is measured without bias (``--first k``).
 Later changes and deletions change the values, never the rule: the closed items are a function of the annotations that
 count now, in order of arrival.
-
-HRMS is Howard, Ramdas, McAuliffe and Sekhon, Time-uniform Chernoff bounds via nonnegative supermartingales, Probability
-Surveys 17 (2020); WSR is Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, JRSS B 86
-(2024).
 """
 
 from __future__ import annotations
@@ -48,8 +44,7 @@ class ClosedItems:
     def agreement(self) -> Floats:
         """The share of agreeing pairs of each item."""
         k = self.label.shape[1]
-        shares: Floats = self._with_others().sum(1) / (k * (k - 1))
-        return shares
+        return np.asarray(self._with_others().sum(1) / (k * (k - 1)))
 
     def _with_others(self) -> NDArray[np.int64]:
         """How many others on its item each annotation agrees with; column by column, because there are many items."""
@@ -61,9 +56,7 @@ class ClosedItems:
         return matches
 
     def apart(self) -> Floats:
-        """How much more each annotation agrees with the others on its item than they agree with each other.
-
-        See docs/mathematics.md §17.
+        """How much more each annotation agrees with the others on its item than they with each other (§17).
 
         d = a/(n − 1) − (A − 2a)/((n − 1)(n − 2)): its mean is 0 for anyone exchangeable with the others on the item,
         however hard the item. It takes three annotations: with two, item and person cannot be told apart.
@@ -74,18 +67,11 @@ class ClosedItems:
         n = self.label.shape[1]
         with_others = self._with_others()
         pairs = with_others.sum(1, keepdims=True)
-        differences: Floats = with_others / (n - 1) - (pairs - 2 * with_others) / ((n - 1) * (n - 2))
-        return differences
+        return np.asarray(with_others / (n - 1) - (pairs - 2 * with_others) / ((n - 1) * (n - 2)))
 
 
 def closed_items(item: AnyInts, annotator: AnyInts, label: AnyInts, k: int) -> ClosedItems:
-    """The items with k annotations or more, by their first k; annotations are given in order of arrival.
-
-    >>> codes = ([7, 8, 7, 8, 7], [0, 0, 1, 1, 2], [1, 1, 1, 0, 0])
-    >>> closed = closed_items(*(np.array(each) for each in codes), 2)
-    >>> closed.item.tolist(), closed.agreement().tolist(), closed.closed_by.tolist()
-    ([7, 8], [1.0, 0.0], [2, 3])
-    """
+    """The items with k annotations or more, by their first k; annotations are given in order of arrival."""
     order = np.argsort(item, kind="stable")
     first = run_starts(item[order])
     starts = first[np.diff(first, append=len(item)) >= k]
@@ -113,16 +99,11 @@ class SafeSequence:
 
 
 def safe_sequence(values: Floats, level: float = 0.95, at: Sequence[int] | None = None) -> SafeSequence:
-    """Bounds that hold after every value simultaneously, for values in [0, 1] in any order (HRMS, sub-Bernoulli
-    processes).
+    """Bounds for the mean of the values so far that hold after every value simultaneously, for values in [0, 1].
 
-    Let p_i be the expectation of value i given everything before it: for an item, its own probability of agreement,
-    however hard it is and whatever came before. For any λ the product of exp(λx_i)/(1 + p_i(exp(λ) − 1)) shrinks in
-    expectation, because exp(λx) lies below its chord; for values of 0 or 1 it is the capital of a fair bet (WSR,
-    section 4). By Jensen it is at least exp(λΣx_i)/(1 + p(exp(λ) − 1))ⁿ, where p is the mean of the p_i. The average
-    of this over several λ > 0 ever reaches 2/α with probability at most α/2 (Ville), which bounds p from below; with 1
-    − x in place of x, from above. The p_i need not be equal: harder batches and drifts are covered, and the bounds are
-    for the mean of the items so far. ``at`` says after how many values to compute them; by default after each.
+    For any bet λ the product of exp(λx)/(1 + p(exp(λ) − 1)) shrinks in expectation if p is the expectation of x; the
+    average over several bets ever reaches 2/α with probability at most α/2, which bounds p from below, and with 1 − x
+    in place of x from above. ``at`` says after how many values to compute them; by default after each.
 
     >>> limits = safe_sequence(np.array([1.0, 1.0, 0.0, 1.0] * 100), at=[400])
     >>> round(float(limits.low[0]), 2), round(float(limits.high[0]), 2)
@@ -172,12 +153,7 @@ class Fall:
 
 
 def fall_of(values: Floats) -> Fall | None:
-    """How the latest items compare with earlier ones; the evidence is the highest of the latest 250 items.
-
-    >>> fallen = fall_of(np.array([1.0, 1.0, 1.0, 0.0] * 200 + [1.0, 0.0] * 100))
-    >>> fallen.is_clear, round(fallen.before, 2), round(fallen.after, 2), fallen.items
-    (True, 0.75, 0.5, 201)
-    """
+    """How the latest items compare with earlier ones; the evidence is the highest of the latest 250 items."""
     if not len(values):
         return None
     turn = steepest_fall(values)
@@ -189,11 +165,8 @@ def fall_of(values: Floats) -> Fall | None:
 def fall_evidence(values: Floats, seed: int = 0) -> Floats:
     """How clearly the latest blocks lie below earlier ones, before the first block and after each: log e-values.
 
-    While blocks are exchangeable, the rank of each among those so far, with ties broken at random, is uniform and
-    independent of the earlier ranks (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2022, chapter
-    8). Its normal score z is then standard normal, and Π exp(λz − λ²/2) has expectation 1. A new bet starts at every
-    block, and all are averaged with weights that sum to 1: in random order, the evidence ever reaches log(1/α) with
-    probability at most α. Items in batches of unequal difficulty are not exchangeable: a harder batch is a fall, too.
+    While blocks come in random order, the normal score z of each one's rank is standard normal and Π exp(λz − λ²/2) has
+    expectation 1. A new bet starts at every block, and all are averaged.
     """
     blocks = len(values) // BLOCK
     means: Floats = values[: blocks * BLOCK].reshape(blocks, BLOCK).mean(axis=1)
@@ -256,10 +229,8 @@ def watch_annotators(closed: ClosedItems, annotators: int) -> WatchedAnnotators:
     """The evidence about each annotator after all closed items, in closing order.
 
     For each annotator Π(1 − λd), with d of :meth:`ClosedItems.apart` and the bet λ from earlier items alone, is an
-    e-process: its expectation is at most 1 for anyone exchangeable with the others, at any time, so that it ever
-    reaches 1/α with probability at most α (Ville). People join while a project runs, so the j-th to arrive is named at
-    j(j + 1)/α: Σ α/(j(j + 1)) = α, and anyone at all is named in at most 5% of the projects where all are alike,
-    however many join. Being different is not being wrong: it says whose items to look at.
+    e-process. People join while a project runs, so the j-th to arrive is named at j(j + 1)/α: anyone at all is named in
+    at most 5% of the projects where all are alike. Being different is not being wrong: it says whose items to look at.
     """
     who, difference = closed.annotator.ravel(), closed.apart().ravel()
     arrival = np.zeros(annotators)  # 0 without a closed item
@@ -304,12 +275,7 @@ class Change:
 
 
 def change_of(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Change | None:
-    """The change between two estimates in their JSON form; None if either has no standard error.
-
-    >>> change = change_of({"value": 0.5, "stderr": 0.03}, {"value": 0.6, "stderr": 0.04, "level": 0.95})
-    >>> round(change.value, 3), round(change.low, 3), round(change.high, 3), change.is_clear
-    (0.1, 0.002, 0.198, True)
-    """
+    """The change between two estimates in their JSON form; None if either has no standard error."""
     before, error, after, other = (figures.get(name) for figures in (earlier, later) for name in ("value", "stderr"))
     if before is None or error is None or after is None or other is None:
         return None

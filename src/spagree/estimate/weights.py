@@ -23,11 +23,6 @@ def zetas(class_counts: Iterable[int | float | Fraction]) -> tuple[Fraction, Fra
 
     Takes class counts or probabilities; only their proportions matter. In integers nothing cancels: ζ1 ≥ 0 and ζ1/ζ2 ≤
     1/2 hold to the last digit.
-
-    >>> zetas([1, 1])
-    (Fraction(0, 1), Fraction(1, 4))
-    >>> zetas([3, 1])
-    (Fraction(3, 64), Fraction(15, 64))
     """
     classes = Counter(class_counts)  # of each size: thousands of free texts were given once or twice each
     sizes = [(Fraction(size), times) for size, times in classes.items() if size]
@@ -107,13 +102,23 @@ def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, votes
                 raise UsageError(f"custom weights: {weight!r} for n = {n}; a weight is a positive number")
         return Weights(CUSTOM, {n: Fraction(weight) for n, weight in weights.items()})
     check_scheme(scheme)
-    votes = None if votes is None or votes.similarity is None else votes
-    entry, classes = REGISTRY[scheme], len(tally.pairable_labels)
-    if entry.needs_classes and classes < 2 and votes is None:
-        why = "all annotations carry one label" if classes else "there is no label"
+    entry, given = REGISTRY[scheme], tally.pairable_labels
+    if not entry.needs_classes and not isinstance(entry.by_n, str):
+        return Weights(scheme, {n: Fraction(entry.by_n(n)) for n in counts})
+    equal, edges = not isinstance(entry.by_n, str), {n: Fraction(comb(n, 2)) for n in counts}
+    if votes is not None and votes.similarity is not None:
+        times = [label in given if equal else given.get(label, 0) for label in votes.labels]
+        return Weights(scheme, _inverse_variances(votes.similarity, np.array(times, dtype=np.float64), counts))
+    if len(given) < 2:
+        why = "all annotations carry one label" if given else "there is no label"
         reason = f"{why}, so the variance is 0 and its inverse undefined; edge, its limit, is used"
-        return Weights(scheme, _edges(counts), fallback=reason)
-    return Weights(scheme, entry.weigh(tally, counts, votes))
+        return Weights(scheme, edges, fallback=reason)
+    if equal:  # exactly proportional to edge
+        return Weights(scheme, {n: k * len(given) ** 2 / (len(given) - 1) for n, k in edges.items()})
+    zeta1, zeta2 = zetas(given.values())
+    exact = {n: k / (2 * (n - 2) * zeta1 + zeta2) for n, k in edges.items()}
+    # Rounded once: the exact rationals have a hundred digits, which no data needs.
+    return Weights(scheme, {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()})
 
 
 def check_scheme(scheme: str | CustomWeights) -> None:
@@ -131,37 +136,13 @@ def family(n: int, a: float, b: float) -> float:
     return comb(n, 2) / (1 + 2 * (n - 2) * a + comb(n - 2, 2) * b)
 
 
-def _edges(counts: list[int]) -> ByN:
-    return {n: Fraction(comb(n, 2)) for n in counts}
-
-
-def _inv_var(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
-    """1/variance when all C classes are equally likely: exactly proportional to ``edge`` for nominal labels."""
-    classes = len(tally.pairable_labels)
-    if votes is None:
-        return {n: edges * classes**2 / (classes - 1) for n, edges in _edges(counts).items()}
-    used = np.array([label in tally.pairable_labels for label in votes.labels], dtype=np.float64)
-    return _inverse_variances(votes, used / max(used.sum(), 1.0), counts)
-
-
-def _inv_var_class(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
-    """1/variance under the observed class distribution of the pairable annotations."""
-    if votes is not None:
-        totals = np.array([tally.pairable_labels.get(label, 0) for label in votes.labels], dtype=np.float64)
-        return _inverse_variances(votes, totals / max(totals.sum(), 1.0), counts)
-    zeta1, zeta2 = zetas(tally.pairable_labels.values())
-    exact = {n: edges / (2 * (n - 2) * zeta1 + zeta2) for n, edges in _edges(counts).items()}
-    # Rounded once: the exact rationals have a hundred digits, which no data needs.
-    return {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()}
-
-
-def _inverse_variances(votes: LabelCounts, shares: Floats, counts: list[int]) -> ByN:
+def _inverse_variances(similarity: Floats, totals: Floats, counts: list[int]) -> ByN:
     """1/variance, ζ1 = Var(E[s(X, Y) | X]), ζ2 = Var(s(X, Y)) (docs/mathematics.md §14); edge if nothing varies."""
-    matrix = np.eye(len(shares)) if votes.similarity is None else votes.similarity
-    by_label = matrix @ shares
+    shares = totals / max(totals.sum(), 1.0)
+    by_label = similarity @ shares
     mean = float(shares @ by_label)
     zeta1 = float(shares @ (by_label - mean) ** 2)
-    zeta2 = max(float(shares @ matrix**2 @ shares) - mean**2, 0.0)
+    zeta2 = max(float(shares @ similarity**2 @ shares) - mean**2, 0.0)
     return {n: Fraction(comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0)) for n in counts}
 
 
@@ -171,34 +152,19 @@ class Scheme:
 
     about: str
     """How items are weighted, in words."""
-    weigh: Callable[[Tally, list[int], LabelCounts | None], ByN]
-    """k(n) on its natural scale, for given numbers of annotations; under a metric, from the votes."""
     by_n: Callable[[int], int | Fraction] | Literal["classes"]
-    """k(n) up to a factor, or what determines a of k(n; a, 0): for marks and for the compiled rounds of the paper."""
+    """k(n) up to a factor, or what determines a of k(n; a, 0)."""
     needs_classes: bool = False
-    """Whether it is undefined for a single class; ``edge``, its limit, is then used."""
-
-
-def by_number(about: str, weight: Callable[[int], int | Fraction]) -> Scheme:
-    """A scheme whose weights depend on the number of annotations alone.
-
-    >>> {n: int(k) for n, k in by_number("squares", lambda n: n * n).weigh(Tally(), [2, 3], None).items()}
-    {2: 4, 3: 9}
-    """
-    return Scheme(about, lambda _, counts, __: {n: Fraction(weight(n)) for n in counts}, weight)
+    """Whether it is 1/variance, undefined for a single class; ``edge``, its limit, is then used."""
 
 
 PRECISION = "weighted by precision"
 REGISTRY = {
-    "flat": by_number("every item counts the same", lambda _: 1),
-    "annotations": by_number("weighted by number of annotations", lambda n: n),
-    "annotations_m1": by_number("weighted by number of annotations minus one", lambda n: n - 1),
-    "edge": by_number("weighted by number of pairs of annotations", lambda n: comb(n, 2)),
-    "inv_var": Scheme(
-        f"{PRECISION}, assuming equally common classes", _inv_var, lambda n: comb(n, 2), needs_classes=True
-    ),
-    "inv_var_class": Scheme(
-        f"{PRECISION}, with classes as common as in these data", _inv_var_class, "classes", needs_classes=True
-    ),
+    "flat": Scheme("every item counts the same", lambda _: 1),
+    "annotations": Scheme("weighted by number of annotations", lambda n: n),
+    "annotations_m1": Scheme("weighted by number of annotations minus one", lambda n: n - 1),
+    "edge": Scheme("weighted by number of pairs of annotations", lambda n: comb(n, 2)),
+    "inv_var": Scheme(f"{PRECISION}, assuming equally common classes", lambda n: comb(n, 2), needs_classes=True),
+    "inv_var_class": Scheme(f"{PRECISION}, with classes as common as in these data", "classes", needs_classes=True),
 }
 SCHEMES = tuple(REGISTRY)

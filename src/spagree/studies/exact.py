@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spagree.counts.tally import Cell, Tally
-from spagree.estimate.weights import REGISTRY, weigh, zetas
+from spagree.estimate.weights import REGISTRY, weigh, weigh_at, zetas
 
 ANNOTATIONS = range(2, 11)
 CLASSES = range(2, 8)
@@ -54,7 +54,7 @@ def weight_curves() -> list[Row]:
     rows: list[Row] = [
         {"curve": scheme, "classes": None, "annotations": n, "weight": float(weight)}
         for scheme in SIMPLE
-        for n, weight in normalised(REGISTRY[scheme].weigh(Tally(), list(ANNOTATIONS), None)).items()
+        for n, weight in normalised(weigh_at(list(ANNOTATIONS), scheme, Tally()).by_n).items()
     ]
     exact = {classes: inverse_variance([1] * classes) for classes in CLASSES}
     summed = {classes: normalised({n: 1 / paper_variance(n, classes) for n in ANNOTATIONS}) for classes in CLASSES}
