@@ -16,7 +16,7 @@ from spagree.messages import Marked, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, is_missing, nw
 from spagree.read.frames import collected, size, where
 from spagree.read.table import SAMPLE_ROWS, Table, cell, listed, shown, sql_literal
-from spagree.read.words import phrases, ranked, words
+from spagree.read.words import phrases, plain_name, ranked, words, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,15 +261,6 @@ def is_object(text: str) -> bool:
     return OBJECT.fullmatch(text) is not None or text == "{}"
 
 
-def plain_name(column: str) -> str:
-    """A name without case and separators: Annotator_ID, annotator id and annotatorId become the same.
-
-    >>> plain_name("Annotator ID")
-    'annotatorid'
-    """
-    return "".join(character for character in column.casefold() if character.isalnum())
-
-
 def names_link(column: str) -> bool:
     """Whether a column or field has the name of one that holds an item's address.
 
@@ -277,15 +268,6 @@ def names_link(column: str) -> bool:
     (True, False)
     """
     return plain_name(column) in words("links")
-
-
-def words_of(column: str) -> list[str]:
-    """The words of a name, split at changes of case, blanks, punctuation and digits.
-
-    >>> words_of("finalLabel_2")
-    ['final', 'label', '2']
-    """
-    return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+", column)]
 
 
 def columns_at(table: Table, positions: Sequence[int]) -> dict[int, Sampled]:
@@ -623,37 +605,6 @@ def _groups(left: Mapping[int, Sampled]) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted((tuple(sorted(members)) for members, _ in groups), key=lambda group: (-len(group), group)))
 
 
-def named_like(name: str, known: Collection[str]) -> bool:
-    """Whether a name is one of the words, alone or with a number.
-
-    >>> [named_like(name, words("named_items")) for name in ("Image 12", "imagery", "task_a")]
-    [True, False, True]
-    """
-    parts = words_of(name)
-    rest = [word for word in parts if word not in known]
-    return 0 < len(parts) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
-
-
-def is_person(name: str) -> bool:
-    """Whether a column is named like an annotator.
-
-    >>> is_person("Annotator 1"), is_person("rater_b_label"), is_person("coder2"), is_person("ann1_tone")
-    (True, True, True, False)
-    """
-    rest = [word for word in words_of(name) if word not in words("named_answers")]
-    return len(rest) > 1 and named_like(" ".join(rest), words("named_people"))
-
-
-def is_item(name: str) -> bool:
-    """Whether a column is named like an item: image_3, or a question.
-
-    >>> is_item("Image 3"), is_item("q1_rating"), is_item("Is this rude?"), is_item("Rate [Image 3]"), is_item("Maria")
-    (True, True, True, True, False)
-    """
-    rest = " ".join(word for word in words_of(name) if word not in words("named_answers"))
-    return any(named_like(each, words("named_items")) for each in (name, rest)) or name.rstrip().endswith(("?", "]"))
-
-
 def is_data(columns: Collection[Sampled]) -> bool:
     """Whether a header looks like a row: most of its cells are like those below, each in its own column.
 
@@ -678,11 +629,6 @@ def _shape(text: str) -> str:
         return "[…]"
     shape = re.sub(r"\d+", "#", text)
     return shape if shape != text else ""
-
-
-def is_numbered(names: Sequence[str]) -> bool:
-    """Whether columns are called 1, 2, 3 …, as --no-header calls them."""
-    return list(names) == [str(n) for n in range(1, len(names) + 1)]
 
 
 def may_be_labels(columns: Iterable[Sampled]) -> list[Sampled]:

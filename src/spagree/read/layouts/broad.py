@@ -19,7 +19,7 @@ from spagree.read.layouts.doubts import BROAD, COUNTS, REPEATED, TRANSPOSED, UNS
 from spagree.read.layouts.long import joined
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown, wrong_cell
-from spagree.read.words import ranked, words
+from spagree.read.words import plain_name, ranked, words
 
 
 def wide(table: Table, request: Request) -> Layout:
@@ -164,7 +164,7 @@ def _key(table: Table, request: Request, key: str, taken: frozenset[int]) -> int
     if key == ITEM or request.names(key):
         return columns.resolve(table.columns, request.named(), [key], taken).positions.get(key)
     for names in ranked("people"):
-        hits = [i for i, column in enumerate(table.columns) if columns.plain_name(column) in names]
+        hits = [i for i, column in enumerate(table.columns) if plain_name(column) in names]
         if len(hits) == 1:
             return hits[0]
     return None

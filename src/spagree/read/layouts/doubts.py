@@ -25,25 +25,19 @@ from spagree.read.columns import (
     columns_at,
     counted_as,
     is_data,
-    is_item,
     is_list,
-    is_numbered,
     is_object,
-    is_person,
     may_be_labels,
-    named_like,
-    plain_name,
     plain_text,
     row_keys,
     rows_of,
     whole_rows,
-    words_of,
 )
 from spagree.read.layouts.lists import are_parallel, fields, listed_values, parted, separator_of
 from spagree.read.request import EACH_ROW
 from spagree.read.table import MOST_NAMED, Table, listed, shown
 from spagree.read.where import Condition
-from spagree.read.words import phrases, ranked, words
+from spagree.read.words import is_item, is_numbered, is_person, named_like, phrases, plain_name, ranked, words, words_of
 
 LONG, WIDE, TRANSPOSED, COUNTS, ONE_HOT = "long", "wide", "transposed", "counts", "one-hot"
 UNKNOWN = "unknown"  # before a layout is found

@@ -19,10 +19,11 @@ from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, is_missing, nw
 from spagree.read.cells import with_missing
-from spagree.read.columns import is_list, is_person, plain_text
+from spagree.read.columns import is_list, plain_text
 from spagree.read.frames import collected
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown
+from spagree.read.words import is_person
 
 NUMPY = re.compile(r"\b(?:np\.)?(?:array|str_|float\d+|int\d+)\(((?:[^()]|\([^()]*\))*?)(?:, dtype=[^)]*)?\)")
 SIDE_BY_SIDE = re.compile(r"""['"]\s+['"]""")  # as numpy writes texts; Python would join them

@@ -15,14 +15,14 @@ from spagree.errors import ColumnError, DataError, UsageError
 from spagree.messages import Warning, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows, nw
-from spagree.read.columns import columns_at, link_column, plain_name
+from spagree.read.columns import columns_at, link_column
 from spagree.read.frames import collected, size, where
 from spagree.read.layouts import doubts, recognise
 from spagree.read.layouts.doubts import View
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown
 from spagree.read.where import distinct
-from spagree.read.words import words
+from spagree.read.words import plain_name, words
 
 
 def long(table: Table, request: Request) -> Layout:

@@ -19,24 +19,18 @@ from spagree.read.columns import (
     as_pivot,
     columns_at,
     is_data,
-    is_item,
-    is_numbered,
-    is_person,
     may_be_labels,
-    named_like,
-    plain_name,
     plain_text,
     rows_of,
     sort_out,
     whole_rows,
     without_flags,
     without_sums,
-    words_of,
 )
 from spagree.read.layouts import doubts, lists
 from spagree.read.request import Request
 from spagree.read.table import Layout, Table, listed, shown
-from spagree.read.words import ranked, words
+from spagree.read.words import is_item, is_numbered, is_person, named_like, plain_name, ranked, words, words_of
 
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2
 MOST_LABELS = 1 / 3  # distinct labels per cell: more mean measurements
