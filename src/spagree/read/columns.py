@@ -454,16 +454,16 @@ def without_sums(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
     several = len(columns) - len(constant) > 1
     classes = without_flags({p: each for p, each in columns.items() if not (several and p in constant)})
     kept = {p: column for p, column in classes.items() if not column.is_total}
-    kept = kept if len(kept) > 1 and not _even([*classes.values()]) else classes
+    kept = kept if len(kept) > 1 and not are_even([*classes.values()]) else classes
     for position, column in list(kept.items()):
         rest = [other for other in kept.values() if other is not column]
         if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and all(each.is_whole for each in (column, *rest)):
             rows = whole_rows((*rest, column))
             if any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows):
                 del kept[position]
-    if _even([*kept.values()]):
+    if are_even([*kept.values()]):
         return kept
-    odd = [p for p in kept if _even([kept[other] for other in kept if other != p])]
+    odd = [p for p in kept if are_even([kept[other] for other in kept if other != p])]
     if len(odd) == 1:
         return {p: column for p, column in kept.items() if p not in odd}
     beside = _counts_together(kept, columns)
@@ -484,7 +484,7 @@ def _counts_together(columns: Mapping[int, Sampled], every: Mapping[int, Sampled
     for wanted in range(min(len(whole), MOST_CLASSES, len(columns) - 1), 1, -1):
         for start in range(len(whole) - wanted + 1):
             part = dict(islice(whole.items(), start, start + wanted))
-            if _even([*part.values()]) or tuple(map(sum, whole_rows(part.values()))) in sums:
+            if are_even([*part.values()]) or tuple(map(sum, whole_rows(part.values()))) in sums:
                 return part
     return {}
 
@@ -528,7 +528,7 @@ def counted_as(rows: Sequence[tuple[int, ...]]) -> str:
 OPPOSED = 0.4  # of the most that columns can be opposed; ratings of one item are not
 
 
-def _even(columns: Sequence[Sampled]) -> bool:
+def are_even(columns: Sequence[Sampled]) -> bool:
     """Whether several columns add up to the same number, two or more, in every row, as counts of classes do."""
     if len(columns) <= 1 or len(columns[0].cells) < FEWEST_TELLING or not all(column.is_whole for column in columns):
         return False

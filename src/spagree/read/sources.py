@@ -249,12 +249,12 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
     layout = example[1].replace("spans", "long") if example else "long"  # examples know theirs
     wanted = layout if request.format == "auto" else request.format
     is_open = request.format == "auto" and wanted == "long"
-    read_as = (layouts.recognised(table, request) if is_open else None) or Recognised(wanted, request)
+    read_as = layouts.recognised(table, request) if is_open else Recognised(wanted, request)
     if read_as.format != "long" and not request.names(LABEL):
         kept = request.roles(table, (ITEM, ANNOTATOR)).positions.values()
         spread = columns.everywhere(table, kept=kept)
         if is_open and spread is not table:
-            read_as = layouts.recognised(spread, request) or Recognised(wanted, request)
+            read_as = layouts.recognised(spread, request)
         table = spread
     if every and read_as.format == "long" and (questions := layouts.several_questions(table, request)):
         readings = {name: replace(read_as, request=replace(request, question=name)) for name in questions}

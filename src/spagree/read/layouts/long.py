@@ -25,8 +25,8 @@ from spagree.read.where import distinct
 from spagree.read.words import plain_name, words
 
 
-def long(table: Table, request: Request) -> Layout:
-    """One annotation per row: item, label and, if known, annotator and time."""
+def long(table: Table, request: Request, known: columns.Roles | None = None) -> Layout:
+    """One annotation per row: item, label and, if known, annotator and time; ``known``: roles that were resolved."""
     labels = request.names(LABEL)
     if len(labels) > 1 or any(columns.fitting(table.columns, name) for name in labels):
         raise UsageError(
@@ -40,7 +40,7 @@ def long(table: Table, request: Request) -> Layout:
             f"{opt.item(EACH_ROW)}: every row is an item, but a long table has a row for each annotation; say how the "
             f"labels of an item stand in its row: {opt.format('wide')}, {opt.format('counts')} or {opt.format('lists')}"
         )
-    roles, places = _roles(table, request)
+    roles, places = _roles(table, request, known)
     table = _seen_again(table, places)
     places |= _count_column(table, places)
     question, value = question_column(table, places, request.question)
@@ -118,9 +118,11 @@ def _renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequen
     return frame.select(*(joined(positions).alias(role) for role, positions in places.items()), *row)
 
 
-def _roles(table: Table, request: Request) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
+def _roles(
+    table: Table, request: Request, known: columns.Roles | None = None
+) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
     """The columns of every role; refuses a table that has none for the item or the label."""
-    roles = request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
+    roles = known or request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
     lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
     for wanted in lacking:  # perhaps named for another role, although it looks like this one alone
         try:
