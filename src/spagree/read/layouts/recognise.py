@@ -85,7 +85,8 @@ def recognised(table: Table, request: Request) -> Recognised:
         return as_list
     text = None if request.text is None else columns.find(table.columns, request.text, opt.text)
     link = columns.link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
-    sampled = columns_at(table, [p for p in range(len(table.columns)) if p not in (text, link)])
+    aside = {text, link} - {roles.get(ITEM)}  # a text may be the item, too
+    sampled = columns_at(table, [p for p in range(len(table.columns)) if p not in aside])
     sight = _Sight(table, request, roles, sampled)
     if has_annotations:
         return (_wide(sight) if sampled[roles[ITEM]].is_id else None) or as_list
