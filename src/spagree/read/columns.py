@@ -373,7 +373,7 @@ def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> i
 class Sorted:
     """Columns of ratings, in groups that share values (the largest first), and the other columns."""
 
-    groups: tuple[tuple[int, ...], ...]
+    groups: Sequence[tuple[int, ...]]
     aside: Mapping[int, str]
 
     @property
@@ -387,34 +387,33 @@ def sort_out(columns: Mapping[int, Sampled], *, is_form: bool = False) -> Sorted
 
     Annotators share a scale, so a column whose values never occur in the others holds no ratings.
     """
-    reasons = {position: _reason(column, is_form) for position, column in columns.items()}
-    aside = {position: reason for position, reason in reasons.items() if reason}
+    aside = {position: reason for position, column in columns.items() if (reason := _reason(column, is_form))}
     if aside.keys() == columns.keys():  # dates, or long texts, are what people were asked for
         aside = {position: reason for position, reason in aside.items() if reason not in (TIMES, TEXTS)}
     left = {position: column for position, column in columns.items() if position not in aside}
-    companions = _companions(left)
-    aside |= dict.fromkeys(companions, "named after another column")
-    left = {p: column for p, column in left.items() if p not in companions}
-    flags = _named_flags(left)
-    aside |= dict.fromkeys(flags, "named like a flag")
-    left = {p: column for p, column in left.items() if p not in flags}
+
+    def put_aside(positions: Iterable[int], reason: str) -> None:
+        for position in positions:
+            aside[position] = reason
+            del left[position]
+
+    put_aside(_companions(left), "named after another column")
+    put_aside(_named_flags(left), "named like a flag")
     derived = [p for p in left if left[p].is_derived]
-    if len(left) - len(derived) > 1:
-        aside |= dict.fromkeys(derived, "named like a figure computed from the others")
-        left = {p: column for p, column in left.items() if p not in derived}
-    if not any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
-        return Sorted((tuple(left),) if left else (), dict(sorted(aside.items())))
-    # Repeated, because a column may share values only with one that turned out to hold no ratings.
-    while strangers := [
-        p
-        for p, column in left.items()
-        if (share := column.shared(left.values())) == 0 or (share < RARELY and sum(column.values.values()) >= ENOUGH)
-    ]:
-        if len(strangers) == len(left):
-            break
-        aside |= dict.fromkeys(strangers, "values that do not occur in the other columns")
-        left = {p: column for p, column in left.items() if p not in strangers}
-    return Sorted(_groups(left), dict(sorted(aside.items())))
+    put_aside(derived if len(left) - len(derived) > 1 else (), "named like a figure computed from the others")
+    groups = [tuple(left)] if left else []
+    if any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
+        # Repeated, because a column may share values only with one that turned out to hold no ratings.
+        while (strangers := _strangers(left)) and len(strangers) < len(left):
+            put_aside(strangers, "values that do not occur in the other columns")
+        groups = _groups(left)
+    return Sorted(groups, dict(sorted(aside.items())))
+
+
+def _strangers(columns: Mapping[int, Sampled]) -> list[int]:
+    """The columns whose values occur in no other, or rarely in a column of many cells."""
+    shared = {p: column.shared(columns.values()) for p, column in columns.items()}
+    return [p for p, part in shared.items() if part < RARELY and (part == 0 or columns[p].values.total() >= ENOUGH)]
 
 
 def without_flags(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
@@ -466,27 +465,16 @@ def without_sums(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
     odd = [p for p in kept if are_even([kept[other] for other in kept if other != p])]
     if len(odd) == 1:
         return {p: column for p, column in kept.items() if p not in odd}
-    beside = _counts_together(kept, columns)
-    measured = {p: c for p, c in kept.items() if words("measures") & set(words_of(c.name)) and not c.is_total}
-    others = {p: column for p, column in kept.items() if p not in measured}
-    return beside or (others if len(others) > 1 else kept)
-
-
-def _counts_together(columns: Mapping[int, Sampled], every: Mapping[int, Sampled]) -> dict[int, Sampled]:
-    """Columns side by side that add up to the same number in every row, or to another column: the most there are."""
-    whole = {p: column for p, column in columns.items() if column.is_whole}
-    sums = {
-        row
-        for each in every.values()
-        if each.is_whole and len(each.values) > 1
-        for row in zip(*whole_rows([each]), strict=True)
-    }
-    for wanted in range(min(len(whole), MOST_CLASSES, len(columns) - 1), 1, -1):
+    whole = {p: column for p, column in kept.items() if column.is_whole}
+    varying = [each for each in columns.values() if each.is_whole and len(each.values) > 1]
+    sums = {tuple(row[0] for row in whole_rows([each])) for each in varying}
+    for wanted in range(min(len(whole), MOST_CLASSES, len(kept) - 1), 1, -1):  # the most side by side that add up
         for start in range(len(whole) - wanted + 1):
             part = dict(islice(whole.items(), start, start + wanted))
             if are_even([*part.values()]) or tuple(map(sum, whole_rows(part.values()))) in sums:
                 return part
-    return {}
+    others = {p: c for p, c in kept.items() if c.is_total or not words("measures") & set(words_of(c.name))}
+    return others if len(others) > 1 else kept
 
 
 MOST_CLASSES = 30  # columns that are tried together
@@ -594,15 +582,15 @@ def _companions(columns: Mapping[int, Sampled]) -> list[int]:
     return sorted(p for group in additions.values() if len(group) > 1 for p in group)
 
 
-def _groups(left: Mapping[int, Sampled]) -> tuple[tuple[int, ...], ...]:
+def _groups(columns: Mapping[int, Sampled]) -> list[tuple[int, ...]]:
     """Columns joined by shared values, the largest group first."""
-    groups: list[tuple[set[int], set[str]]] = []
-    for position, column in left.items():
+    groups: list[tuple[list[int], set[str]]] = []
+    for position, column in columns.items():
         meeting = [group for group in groups if not group[1].isdisjoint(column.values)]
+        members = sorted([position, *(p for group in meeting for p in group[0])])
         groups = [group for group in groups if group not in meeting]
-        members = {position}.union(*(group[0] for group in meeting))
         groups.append((members, set(column.values).union(*(group[1] for group in meeting))))
-    return tuple(sorted((tuple(sorted(members)) for members, _ in groups), key=lambda group: (-len(group), group)))
+    return sorted((tuple(members) for members, _ in groups), key=lambda group: (-len(group), group))
 
 
 def is_data(columns: Collection[Sampled]) -> bool:
