@@ -257,10 +257,10 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
             read_as = layouts.recognised(spread, request)
         table = spread
     if every and read_as.format == "long" and (questions := layouts.several_questions(table, request)):
-        readings = {name: replace(read_as, request=replace(request, question=name)) for name in questions}
+        readings = {name: Recognised("long", replace(request, question=name)) for name in questions}
         return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
     if every and read_as.format in ("long", "lists") and len(labels := layouts.several_labels(table, request)) > 1:
-        readings = {name: replace(read_as, request=replace(request, label=name)) for name in labels}
+        readings = {name: Recognised(read_as.format, replace(request, label=name)) for name in labels}
         return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
     annotations = _annotations(table, read_as, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}

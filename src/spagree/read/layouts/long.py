@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from spagree.errors import ColumnError, DataError, UsageError
-from spagree.messages import Warning, opt
+from spagree.messages import Message, Warning, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows, nw
 from spagree.read.columns import columns_at, link_column
@@ -44,39 +44,37 @@ def long(table: Table, request: Request, known: columns.Roles | None = None) -> 
     table = _seen_again(table, places)
     places |= _count_column(table, places)
     question, value = question_column(table, places, request.question)
-    where = [condition.column for condition in request.conditions()]
     view = View(
         table,
         "long",
         places,
         guessed=roles.guessed,
         question=question,
-        chosen=where,
+        chosen=[condition.column for condition in request.conditions()],
         excluded=request.excluded,
         is_told=request.format == "long",
     )
     doubts.refuse(view)
     needed = [p for positions in places.values() for p in positions]
     link = link_column(table, places[ITEM], needed)
-    if link is not None:
-        places[LINK] = (link,)
-        needed.append(link)
-    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
+    places |= {} if link is None else {LINK: (link,)}
+    names = named(table, places)
     rows: nw.LazyFrame[Any] | FewRows | None = None
     warnings: tuple[Warning, ...] = ()
-    is_plain = places.keys() <= {ITEM, ANNOTATOR, LABEL} and all(len(positions) == 1 for positions in places.values())
+    is_plain = places.keys() <= {ITEM, ANNOTATOR, LABEL} and len(needed) == len(places)
     if table.few is not None and is_plain and question is None and not (request.missing or request.time_format):
         alone = {role: positions[0] for role, positions in places.items()}
-        rows = table.few(alone, lambda loaded: _renamed(loaded, table, places))
+        rows = table.few(alone, lambda loaded: renamed(loaded, table, places))
     if rows is None:
-        loaded = table.load(list(dict.fromkeys(needed if question is None else [*needed, question])))
+        further = [p for p in (link, question) if p is not None]
+        loaded = table.load(list(dict.fromkeys([*needed, *further])))
         chosen = loaded if question is None else _asked(loaded, table, places, question, value)
-        renamed = _renamed(chosen, table, places)
-        renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
-        chosen, warnings = timed(renamed, table, names, request, is_guess=TIME in roles.guessed)
-        if TIME not in chosen.collect_schema().names():
+        given = renamed(chosen, table, places)
+        given = cells.whole_counts(given, table) if COUNT in places else given
+        given, warnings = timed(given, table, names, request, is_guess=TIME in roles.guessed)
+        if TIME not in given.collect_schema().names():
             names.pop(TIME, None)
-        rows = cells.with_missing(chosen, request.missing_texts, normalize=request.normalize)
+        rows = cells.with_missing(given, request.missing_texts, normalize=request.normalize)
     if question is not None and value is not None:
         names["question"] = f"{table.columns[question]} = {value}"
     warnings += doubts.warnings(replace(view, table=_with_late(table, places)))
@@ -112,7 +110,15 @@ def _with_late(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
     return columns.everywhere(table, places[ITEM]) if late else table
 
 
-def _renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]]) -> nw.LazyFrame[Any]:
+def named(table: Table, places: Mapping[str, Sequence[int]], limit: int | None = None) -> dict[str, str]:
+    """The names of the columns of every role, as the summary shows them; of many columns, the first ``limit``."""
+    names = {role: [table.columns[p] for p in positions] for role, positions in places.items()}
+    if limit is not None:
+        return {role: Message(listed(of_role, limit)) for role, of_role in names.items()}
+    return {role: " + ".join(of_role) or "row number" for role, of_role in names.items()}
+
+
+def renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]]) -> nw.LazyFrame[Any]:
     """The columns of every role, under its name."""
     row = [ROW] if table.is_ordered else []
     return frame.select(*(joined(positions).alias(role) for role, positions in places.items()), *row)
@@ -186,9 +192,12 @@ def several_questions(table: Table, request: Request) -> list[str]:
 
 
 def joined(positions: Sequence[int], missing: str | None = None) -> nw.Expr:
-    """Several columns as one unambiguous text: a bar inside a cell is doubled; ``missing`` stands for an empty cell."""
-    if len(positions) == 1:
-        return nw.col(cell(positions[0]))
+    """Several columns as one unambiguous text: a bar inside a cell is doubled; ``missing`` stands for an empty cell.
+
+    Without any, the number of the row.
+    """
+    if len(positions) <= 1:
+        return nw.col(cell(positions[0]) if positions else ROW)
     texts = [nw.col(cell(p)).cast(nw.String).str.replace_all("|", "||", literal=True) for p in positions]
     texts = texts if missing is None else [text.fill_null(missing) for text in texts]
     return nw.concat_str(texts, separator=" | ")

@@ -489,7 +489,7 @@ def without_second_header(table: Table) -> Table:
     first = (*table.sample[0], *[None] * (len(names) - len(table.sample[0])))
     titles = table.columns
     if len(table.sample) > 1 and any(
-        str(value).replace(" ", "").startswith(phrases("import_ids")) for value in table.sample[1]
+        str(value).replace(" ", "").startswith(ranked("import_ids")[0]) for value in table.sample[1]
     ):
         rows, what = 2, "the two rows that Qualtrics writes under the header"
     elif words("of_surveymonkey") <= {*names} and first[names.index("respondentid")] in (None, ""):
