@@ -108,7 +108,7 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
     with hidden:
         with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
             by_question = _by_question(source, request, Path(scratch), every)
-        if excluded := request.exclude_annotator:
+        if excluded := request.excluded:
             by_question = {name: where.without_annotators(whole, excluded) for name, whole in by_question.items()}
     if request.pseudonymise is False:
         return by_question
@@ -178,7 +178,7 @@ def read_marks(
                 (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
                 if visits is not None:
                     found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
-                return where.marks_without(found, request.exclude_annotator)
+                return where.marks_without(found, request.excluded)
         rules: list[str] = []
         whole = table(source, marks.MARK, origin)
         whole = replace(whole, name=source) if example else whole
@@ -191,7 +191,7 @@ def read_marks(
                 raise UsageError(f"{option} needs the text of each item: name a table of them with {opt.texts}")
         understood = found.understood and replace(found.understood, rules=tuple(rules[-1:]))
         found = replace(found, texts=known, is_loose=edges == LOOSE, understood=understood)
-        return where.marks_without(found, request.exclude_annotator)
+        return where.marks_without(found, request.excluded)
 
 
 def read_all_marks(path: str) -> dict[str, MarkRows]:

@@ -70,27 +70,25 @@ def laid_out(table: Table, read_as: Recognised) -> Layout:
 
 
 def _first_working(table: Table, request: Request, groups: Iterable[Sequence[str]]) -> list[str]:
-    return next(filter(None, (_working(table, request, likely) for likely in groups)), [])
-
-
-def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]:
-    """The ways in which the first rows can be read; one that is refused with what else to say, together with that."""
-    ways: list[str] = []
-    refused: list[str] = []  # which say what to change
-    for way in likely:
-        given = {option.name: option.values for option in Message(way).parts if isinstance(option, Option)}
-        wanted: dict[str, Any] = {name: values for name, values in given.items() if values}
-        layout = FORMATS[wanted.pop("format", ["long"])[0]]
-        try:
-            works = not table.sample or not given or _works(table, layout, request, wanted, "no_header" in given)
-        except SpagreeError as other:
-            works = layout is counts
-            refused += [way] if layout is lists else []
-            options = way[way.index(opt.format("wide")) :] if opt.format("wide") in way and not works else ""
-            hints = other.problems if type(other) is ColumnError and options else ()
-            ways += [f"{hint.marked} {options}" for hint in hints]
-        ways += [way] if works else []
-    return ways or refused[:1]
+    """The ways of the first group in which the first rows can be read; one that is refused with what else to say."""
+    for likely in groups:
+        ways: list[str] = []
+        refused: list[str] = []  # which say what to change
+        for way in likely:
+            given = {option.name: option.values for option in Message(way).parts if isinstance(option, Option)}
+            wanted: dict[str, Any] = {name: values for name, values in given.items() if values}
+            layout = FORMATS[wanted.pop("format", ["long"])[0]]
+            try:
+                works = not table.sample or not given or _works(table, layout, request, wanted, "no_header" in given)
+            except SpagreeError as other:
+                works = layout is counts
+                refused += [way] if layout is lists else []
+                if type(other) is ColumnError and layout is wide:
+                    ways += [f"{hint.marked} {way[way.index(opt.format('wide')) :]}" for hint in other.problems]
+            ways += [way] if works else []
+        if ways or refused:
+            return ways or refused[:1]
+    return []
 
 
 def _works(table: Table, layout: Read, request: Request, wanted: Mapping[str, Any], is_headless: bool) -> bool:
@@ -135,7 +133,6 @@ def _are_answers(rows: Sequence[tuple[str, ...]], layout: Read) -> bool:
 
 __all__ = [
     "FORMATS",
-    "Layout",
     "Recognised",
     "laid_out",
     "recognised",
