@@ -122,15 +122,7 @@ def _view(table: Table, request: Request, layout: str, key: str) -> tuple[View, 
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with {opt[key]}")
     link = columns.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
     places |= {} if link is None else {LINK: (link,)}
-    view = View(
-        table,
-        layout,
-        places,
-        tuple(chosen),
-        guessed=() if chosen else (LABEL,),
-        chosen=[condition.column for condition in request.conditions()],
-        excluded=request.excluded,
-    )
+    view = View(table, layout, places, tuple(chosen), () if chosen else (LABEL,), request)
     aside: tuple[Warning, ...] = ()
     if not chosen:
         compared, aside = _sorted(view)

@@ -18,23 +18,11 @@ from math import log
 
 from spagree.errors import ColumnError, DataError, DuplicateError, SpansError, count
 from spagree.messages import Warning, opt
+from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
-from spagree.read.columns import (
-    Sampled,
-    as_pivot,
-    columns_at,
-    counted_as,
-    is_data,
-    is_list,
-    is_object,
-    may_be_labels,
-    plain_text,
-    row_keys,
-    rows_of,
-    whole_rows,
-)
+from spagree.read.columns import Sampled, is_list, is_object, plain_text, row_keys, rows_of, whole_rows
 from spagree.read.layouts.lists import are_parallel, fields, listed_values, parted, separator_of
-from spagree.read.request import EACH_ROW
+from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import MOST_NAMED, Table, listed, shown
 from spagree.read.where import Condition
 from spagree.read.words import is_item, is_numbered, is_person, named_like, phrases, plain_name, ranked, words, words_of
@@ -52,9 +40,8 @@ class View:
     """A table as it is read: what doubts look at.
 
     ``places``: the columns of each role; ``compared``: the columns of annotators, items or classes of a broad table;
-    ``guessed``: the roles that nobody named; ``question``: the column of the questions of a long table; ``chosen``:
-    the columns that --where names; ``excluded``: the annotators who are left out; ``stage``: the layout, or one of
-    UNKNOWN, UNSORTED and REPEATED; ``is_told``: the user named the layout.
+    ``guessed``: the roles that nobody named; ``request``: what the user asked; ``question``: the column of the
+    questions of a long table; ``stage``: the layout, or one of UNKNOWN, UNSORTED and REPEATED.
     """
 
     table: Table
@@ -62,17 +49,15 @@ class View:
     places: Mapping[str, Sequence[int]]
     compared: Sequence[int] = ()
     guessed: Collection[str] = ()
+    request: Request = field(default_factory=Request)
     question: int | None = None
-    chosen: Collection[str] = ()
-    excluded: Collection[str] = ()
     stage: str = ""
-    is_told: bool = False
     _columns: dict[int, Sampled] = field(default_factory=dict, init=False)  # of this table's rows
 
     def columns(self, positions: Iterable[int]) -> list[Sampled]:
         """What these columns hold."""
         wanted = list(positions)
-        self._columns.update(columns_at(self.table, [p for p in wanted if p not in self._columns]))
+        self._columns.update(columns.columns_at(self.table, [p for p in wanted if p not in self._columns]))
         return [self._columns[p] for p in wanted]
 
     def column(self, role: str) -> Sampled:
@@ -91,7 +76,7 @@ class View:
     @property
     def kept(self) -> list[Sampled]:
         """The same without those of annotators who are left out."""
-        return [column for column in self.ratings if column.name not in self.excluded]
+        return [column for column in self.ratings if column.name not in self.request.excluded]
 
     @cached_property
     def whole(self) -> list[tuple[int, ...]]:
@@ -110,10 +95,11 @@ class View:
             rows = (map(plain_text, row) for row in rows_of(self.kept))
             return [{c.name: label for c, label in zip(self.kept, row, strict=True) if label} for row in rows]
         items: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        excluded = self.request.excluded
         if ANNOTATOR in self.places:
             people, labels = (row_keys(self.table, self.places[role]) for role in (ANNOTATOR, LABEL))
             for item, who, label in zip(self.items, people, labels, strict=True):
-                if who and label and who not in self.excluded:
+                if who and label and who not in excluded:
                     items[item][who] = label
         return items.values()
 
@@ -132,7 +118,8 @@ class View:
 
     def unchosen(self, *names: str) -> list[int]:
         """The same without the columns that --where names."""
-        return [p for p in self.free(*names) if self.table.columns[p] not in self.chosen]
+        chosen = [condition.column for condition in self.request.conditions()]
+        return [p for p in self.free(*names) if self.table.columns[p] not in chosen]
 
     def different(self, *roles: str) -> int:
         """How many combinations of values the columns of these roles have."""
@@ -263,7 +250,7 @@ def each_row(table: Table, items: Sequence[int]) -> str:
     """The item where each row is one: by these columns if they are unique, by another that is, or by its number."""
     unique = [
         column.position
-        for column in columns_at(table, range(len(table.columns))).values()
+        for column in columns.columns_at(table, range(len(table.columns))).values()
         if column.name and column.is_id and not (column.is_text or column.is_elsewhere or column.is_nested)
     ]
     unique.sort(key=lambda p: plain_name(table.columns[p]) not in words(ITEM))
@@ -342,7 +329,8 @@ def _other_labels(view: View) -> list[Sampled]:
     """The other columns that may hold labels: they vary within items and annotators."""
     keys = [view.places[role] for role in (ITEM, ANNOTATOR) if len(view.places.get(role, ())) == 1]
     free = [column for column in view.columns(view.free()) if not column.is_beside_labels]
-    return may_be_labels(each for each in free if not any(view.table.follows(key, each.position) for key in keys))
+    varying = (each for each in free if not any(view.table.follows(key, each.position) for key in keys))
+    return columns.may_be_labels(varying)
 
 
 # Long tables: another column is the item or the label
@@ -360,7 +348,7 @@ MOST_TRIED = 8  # columns that may be part of the item
 def file_per_annotator(view: View) -> Says:
     """No item twice in the first rows of a file, but most of them in those of several files."""
     sizes = view.table.shares
-    if len(sizes) < 2 or view.is_told or view.question is not None:  # noqa: PLR2004
+    if len(sizes) < 2 or view.request.format == LONG or view.question is not None:  # noqa: PLR2004
         return
     starts = accumulate(sizes, initial=0)
     parts = [view.items[start : start + size] for start, size in zip(starts, sizes, strict=False)]
@@ -593,12 +581,13 @@ def kinds_of_annotators(view: View) -> Says:
 def numbered_anew(view: View) -> Says:
     """Each item stands in several blocks of rows, by other annotators, who agree with those before only by chance."""
     labels, part, last = row_keys(view.table, view.places[LABEL]), Counter[str](), None
+    excluded = view.request.excluded
     blocks: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     parts_of: defaultdict[str, set[int]] = defaultdict(set)
     people = row_keys(view.table, view.places[ANNOTATOR]) if ANNOTATOR in view.places else [""] * len(labels)
     for item, who, label in zip(view.items, people, labels, strict=True):
         part[item] += item != last
-        blocks[part[item], item][label] += who not in view.excluded
+        blocks[part[item], item][label] += who not in excluded
         parts_of[who].add(part[item])
         last = item
     is_apart = sum(times > 1 for times in part.values()) >= FEWEST_REPEATED and len(labels) >= AGAIN * len(blocks)
@@ -942,7 +931,7 @@ MOST_STEPS = 20  # annotations per item whose percentages are recognised
 def header_is_data(view: View) -> Says:
     """Cells of the header occur below, or are written in the same way."""
     every = view.columns(range(len(view.table.columns))) if view.table.is_text else []
-    if is_data(every) and not is_numbered(view.table.columns):
+    if columns.is_data(every) and not is_numbered(view.table.columns):
         looks = f"the first line ({listed(view.table.columns, 4)}) looks like the lines below it"
         yield f"{looks}, and was taken for the names of columns: if it is data, use {opt.no_header}"
 
@@ -961,10 +950,10 @@ def looks_like_header(view: View) -> Says:
 @Doubt([WIDE], rows=MIN_ROWS_TO_SEE_SUMS)
 def looks_like_counts(view: View) -> Says:
     """Whole numbers with the same sum in every row, or some high where others are low, unlike ratings of one item."""
-    whole = as_pivot(view.ratings)
+    whole = columns.as_pivot(view.ratings)
     if len(whole) > 1 and all(column.is_whole for column in whole):
         is_filled = all(column.is_whole for column in view.ratings)
-        if (reason := counted_as(whole_rows(whole))) and (is_filled or not reason.startswith("every")):
+        if (reason := columns.counted_as(whole_rows(whole))) and (is_filled or not reason.startswith("every")):
             yield f"{reason}: if columns are classes and cells are counts, use {opt.format('counts')}"
 
 
@@ -1129,19 +1118,19 @@ def looks_like_reference(view: View) -> Says:
 @Doubt([WIDE], rows=MIN_ROWS_TO_COMPARE_COLUMNS)
 def looks_computed(view: View) -> Says:
     """A column follows from the labels of the others, whoever gave them, while the other columns do not."""
-    columns = view.kept
+    people = view.kept
     follows: dict[str, bool] = {}
-    for column in columns if FEWEST_OTHERS < len(columns) <= MOST_PEOPLE else ():
+    for column in people if FEWEST_OTHERS < len(people) <= MOST_PEOPLE else ():
         values: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        others = [other for other in columns if other is not column]
+        others = [other for other in people if other is not column]
         for own, row in zip(column.cells, rows_of(others), strict=True):
             if label := plain_text(own):
                 values[tuple(sorted(map(plain_text, row)))].append(label)
         again = sum(len(given) - 1 for labels, given in values.items() if len({*labels} - {""}) > 1)
         follows[column.name] = again >= MIN_ROWS_TO_SEE_RULE and all(len(set(given)) == 1 for given in values.values())
-    rows = whole_rows(columns) if follows and all(column.is_whole for column in columns) else []
+    rows = whole_rows(people) if follows and all(column.is_whole for column in people) else []
     if len(rows) >= MIN_ROWS_TO_SEE_RULE:  # of a sum and its parts, each follows from the others
-        sums = {column.name: all(2 * row[n] == sum(row) for row in rows) for n, column in enumerate(columns)}
+        sums = {column.name: all(2 * row[n] == sum(row) for row in rows) for n, column in enumerate(people)}
         follows = sums if any(sums.values()) else follows
     if sum(follows.values()) == 1 and not any(looks_like_consensus(view)):
         name = next(name for name in follows if follows[name])
@@ -1154,11 +1143,11 @@ def looks_computed(view: View) -> Says:
 @Doubt([WIDE], rows=MIN_ROWS_TO_COMPARE_COLUMNS, guessed=LABEL)
 def looks_constant(view: View) -> Says:
     """A column has one value, which is less than most of what the others hold."""
-    columns = view.kept
-    constant = [c for c in columns if len(c.values) == 1 and c.values.total() == len(c.cells) and not is_person(c.name)]
-    for column in constant if 2 * len(constant) < len(columns) else ():
+    people = view.kept
+    constant = [c for c in people if len(c.values) == 1 and c.values.total() == len(c.cells) and not is_person(c.name)]
+    for column in constant if 2 * len(constant) < len(people) else ():
         (value,) = column.values
-        others = [c.values for c in columns if c not in constant]
+        others = [c.values for c in people if c not in constant]
         if 2 * sum(values[value] for values in others) < sum(values.total() for values in others):
             holds = f"column {shown(column.name)} holds {shown(value)} in every row, unlike the others"
             yield f"{holds}: if it is no annotator, leave it out: {opt.exclude_annotator(column.name)}"

@@ -44,16 +44,7 @@ def long(table: Table, request: Request, known: columns.Roles | None = None) -> 
     table = _seen_again(table, places)
     places |= _count_column(table, places)
     question, value = question_column(table, places, request.question)
-    view = View(
-        table,
-        "long",
-        places,
-        guessed=roles.guessed,
-        question=question,
-        chosen=[condition.column for condition in request.conditions()],
-        excluded=request.excluded,
-        is_told=request.format == "long",
-    )
+    view = View(table, "long", places, guessed=roles.guessed, request=request, question=question)
     doubts.refuse(view)
     needed = [p for positions in places.values() for p in positions]
     link = link_column(table, places[ITEM], needed)
