@@ -889,8 +889,8 @@ def class_and_total(view: View) -> Says:
         return
     part, whole = sorted(view.ratings, key=lambda column: column.is_total)
     if whole.is_total and all(one <= all_ for one, all_ in whole_rows((part, whole))):
-        difference = f"put the number of those other than {part.name} in its place ({whole.name} minus {part.name})"
-        yield f"column {shown(whole.name)} counts all annotations, not a class; {difference}"
+        instead = f"those other than {shown(part.name)} in its place ({whole.name} minus {part.name})"
+        yield f"column {shown(whole.name)} counts all annotations, not a class; put the number of {instead}"
 
 
 @Doubt([REPEATED], rows=2, needs=ITEM, refuses=DuplicateError)
