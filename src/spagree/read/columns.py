@@ -435,7 +435,8 @@ def without_flags(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
 def _named_flags(columns: Mapping[int, Sampled]) -> set[int]:
     """The columns called done, is_done and the like, unless most are."""
     parts = {p: words_of(column.name) or [""] for p, column in columns.items()}
-    flags = {p for p, names in parts.items() if names[0] in ("is", "has", "was") or names[-1] == "complete"}
+    begin, end = words("flag_beginnings"), words("flag_endings")
+    flags = {p for p, names in parts.items() if names[0] in begin or names[-1] in end}
     flags |= {p for p, column in columns.items() if column.plain_name in words("flags")}
     return flags if 2 * len(flags) < len(columns) else set()
 

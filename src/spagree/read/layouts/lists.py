@@ -23,12 +23,11 @@ from spagree.read.columns import is_list, plain_text
 from spagree.read.frames import collected
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown
-from spagree.read.words import is_person
+from spagree.read.words import is_person, words
 
 NUMPY = re.compile(r"\b(?:np\.)?(?:array|str_|float\d+|int\d+)\(((?:[^()]|\([^()]*\))*?)(?:, dtype=[^)]*)?\)")
 SIDE_BY_SIDE = re.compile(r"""['"]\s+['"]""")  # as numpy writes texts; Python would join them
 WRITTEN = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,\[\]]+)""")
-NOTHING = ("None", "nan", "null", "NaN", "NA", "<NA>")
 LISTED = re.compile(r"[^\s,;|]{1,30}([,;|] ?[^\s,;|]{1,30})+|\d{1,3}( \d{1,3})+")  # such as Ann1,Ann2 or 4 5 3
 DECIMAL = re.compile(r"-?\d+,\d+")
 SEPARATORS = (",", ";", "|", "\t")
@@ -62,7 +61,7 @@ def parsed(text: str, separator: str | None = ",") -> Any:
     if not is_list(text) or any(mark in text[1:-1] for mark in "[]{}"):
         raise UnreadableError(text)
     found = ((one or other, bare) for one, other, bare in WRITTEN.findall(text))
-    return [None if bare in NOTHING else bare or quoted for quoted, bare in found]
+    return [None if bare in words("nothing") else bare or quoted for quoted, bare in found]
 
 
 def parted(column: columns.Sampled) -> list[str]:
@@ -202,8 +201,8 @@ def has_repeats(texts: Iterable[str]) -> bool:
     (True, False)
     """
     every = list(texts)
-    parts = (text.split(separator_of(every)) for text in every)
-    return any(len(set(each)) < len(each) for each in parts)
+    mark = separator_of(every)
+    return any(len(set(parts)) < len(parts) for parts in (text.split(mark) for text in every))
 
 
 def place(table: Table, name: str, role: str) -> Place:
@@ -234,9 +233,8 @@ def lists(table: Table, request: Request) -> Layout:
         )
     keys, (label,), who = places[ITEM], places[LABEL], next(iter(places[ANNOTATOR]), None)
     beside = {role: columns.find(table.columns, request.named()[role], opt[role]) for role in request.also()}
-    needed = list(
-        dict.fromkeys([*(each.position for of_role in places.values() for each in of_role), *beside.values()])
-    )
+    found_in = [each.position for of_role in places.values() for each in of_role]
+    needed = list(dict.fromkeys([*found_in, *beside.values()]))
     row = [ROW] if table.is_ordered else []
     selected = collected(table.load(needed).select(*map(cell, needed), *row))
     rows = [dict(zip([*needed, *row], cells, strict=True)) for cells in selected]
