@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import combinations, cycle, islice
@@ -21,10 +21,11 @@ from spagree.read.words import phrases, plain_name, ranked, words, words_of
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The position of the column of each role, and which of them were guessed."""
+    """The first column of each role, which of them were guessed, and all columns in the order they were named."""
 
     positions: Mapping[str, int]
-    guessed: frozenset[str]
+    guessed: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def find(columns: Sequence[str], name: str, option: Marked) -> int:

@@ -38,9 +38,8 @@ def _paired(table: Table, request: Request) -> Layout:
             f"{table.name}: {found}; in a wide table {opt.annotator} names the columns that say who gave the labels in "
             f"those of {opt.label}: name as many of one as of the other, or none of the annotators"
         )
-    wanted = () if request.each_row else (ITEM, *request.also())
-    roles = columns.resolve(table.columns, request.named(), wanted, frozenset((*labels, *people)))
-    places = {ITEM: (), **request.places(table, roles.positions)}
+    roles = request.roles(table, (ITEM, *request.also()), frozenset((*labels, *people)))
+    places = {ITEM: (), **roles.places}
     needed = [*labels, *people, *(p for positions in places.values() for p in positions)]
     frame, mixed = cells.in_one_type(table.load(list(dict.fromkeys(needed))), labels)
     pairs = zip(people, labels, strict=True)
@@ -116,12 +115,13 @@ def _view(table: Table, request: Request, layout: str, key: str) -> tuple[View, 
             name = shown(request.names(key)[0])
             raise ColumnError(f"column {name} was given for {opt[key]} and for {opt.label}; name it once")
         first = None
-    places = request.places(table, {**({} if first is None else {key: first}), **beside})
-    keys = places.get(key, ())
+    further = columns.several(table.columns, request.names(key)[1:], opt[key])
+    keys = () if first is None else (first, *further)
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with {opt[key]}")
     link = columns.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
-    places |= {} if link is None else {LINK: (link,)}
+    beside |= {} if link is None else {LINK: link}
+    places = {**({key: keys} if keys else {}), **{role: (place,) for role, place in beside.items()}}
     view = View(table, layout, places, tuple(chosen), () if chosen else (LABEL,), request)
     aside: tuple[Warning, ...] = ()
     if not chosen:
@@ -198,12 +198,12 @@ def one_hot(table: Table, request: Request) -> Layout:
     """The classes set in a row are its label; several of them form a set."""
     request.refuse(("question", TIME, *([ITEM] if request.each_row else [])), "a row is one annotation of an item")
     chosen = columns.several(table.columns, request.names(LABEL))
-    roles = columns.resolve(table.columns, request.named(), (ITEM, ANNOTATOR, *request.also()), frozenset(chosen))
+    roles = request.roles(table, (ITEM, ANNOTATOR, *request.also()), frozenset(chosen))
     if ITEM not in roles.positions:
         raise ColumnError(
             f"{table.name}: no column looks like the item; name it with {opt.item} ({listed(table.columns)})"
         )
-    places = request.places(table, roles.positions)
+    places = roles.places
     doubts.refuse(View(table, ONE_HOT, places, guessed=roles.guessed))
     free = table.free(places)
     switches = {p: column for p, column in columns_at(table, free).items() if column.is_switch}

@@ -40,7 +40,8 @@ def long(table: Table, request: Request, known: columns.Roles | None = None) -> 
             f"{opt.item(EACH_ROW)}: every row is an item, but a long table has a row for each annotation; say how the "
             f"labels of an item stand in its row: {opt.format('wide')}, {opt.format('counts')} or {opt.format('lists')}"
         )
-    roles, places = _roles(table, request, known)
+    roles = _roles(table, request, known)
+    places = dict(roles.places)
     table = _seen_again(table, places)
     places |= _count_column(table, places)
     question, value = question_column(table, places, request.question)
@@ -115,9 +116,7 @@ def renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequenc
     return frame.select(*(joined(positions).alias(role) for role, positions in places.items()), *row)
 
 
-def _roles(
-    table: Table, request: Request, known: columns.Roles | None = None
-) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
+def _roles(table: Table, request: Request, known: columns.Roles | None = None) -> columns.Roles:
     """The columns of every role; refuses a table that has none for the item or the label."""
     roles = known or request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
     lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
@@ -134,7 +133,7 @@ def _roles(
             )
     if lacking:
         raise recognise.unknown_columns(table, lacking, roles, request)
-    return roles, request.places(table, roles.positions)
+    return roles
 
 
 def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
@@ -155,10 +154,9 @@ def several_labels(table: Table, request: Request) -> list[str]:
     """
     if request.label is not None:
         return [table.columns[p] for p in columns.several(table.columns, request.names(LABEL))]
-    roles = request.roles(table, (ITEM, ANNOTATOR, TIME, *request.also()))
-    if ITEM not in roles.positions:
+    places = request.roles(table, (ITEM, ANNOTATOR, TIME, *request.also())).places
+    if ITEM not in places:
         return []
-    places = request.places(table, roles.positions)
     table = _seen_again(table, places)
     who, (item, *_) = places.get(ANNOTATOR, ()), places[ITEM]
     free = columns.may_be_labels(columns_at(table, table.free(places)).values())
@@ -174,7 +172,7 @@ def several_questions(table: Table, request: Request) -> list[str]:
         return []
     if not {ITEM, LABEL} <= request.roles(table, (ITEM, ANNOTATOR, LABEL)).positions.keys():
         return []
-    _, places = _roles(table, request)
+    places = _roles(table, request).places
     question, _ = question_column(table, places, None)
     if question is None:
         return []

@@ -225,7 +225,7 @@ def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles, request:
         f"name the column of the {' and of the '.join(lacking)} with {' and '.join(opt[role] for role in lacking)}"
     ]
     if request.header and is_headless:
-        guesses = _layouts(headless(table), Roles({}, frozenset()))
+        guesses = _layouts(headless(table), Roles({}))
         ways = [[f"{way} {opt.no_header}" for way in group] for group in guesses]
         others.insert(0, f"the first line looks like data and not like names: {opt.no_header}")
     elif LABEL in lacking or has_more or _lists(table, roles.positions.get(ITEM)):
@@ -257,7 +257,7 @@ def single_labels(table: Table, layout: Layout, request: Request) -> tuple[str, 
         return None
     item, label = (shown(table.columns[places[role][0]]) for role in (ITEM, LABEL))
     says = f"column {item} has a different value in each row, so {label} holds one label of each item"
-    return says, _layouts(table, Roles({ITEM: places[ITEM][0]}, frozenset()))
+    return says, _layouts(table, Roles({ITEM: places[ITEM][0]}))
 
 
 def headless(table: Table) -> Table:
