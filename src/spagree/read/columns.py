@@ -21,7 +21,7 @@ from spagree.read.words import phrases, plain_name, ranked, words, words_of
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The first column of each role, which of them were guessed, and all columns in the order they were named."""
+    """The first column of each role, which were guessed, and all columns in the order of their naming."""
 
     positions: Mapping[str, int]
     guessed: frozenset[str] = frozenset()
@@ -470,7 +470,7 @@ def without_sums(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
     whole = {p: column for p, column in kept.items() if column.is_whole}
     varying = [each for each in columns.values() if each.is_whole and len(each.values) > 1]
     sums = {tuple(row[0] for row in whole_rows([each])) for each in varying}
-    for wanted in range(min(len(whole), MOST_CLASSES, len(kept) - 1), 1, -1):  # the most side by side that add up
+    for wanted in range(min(len(whole), MOST_CLASSES, len(kept) - 1), 1, -1):  # the most that add up
         for start in range(len(whole) - wanted + 1):
             part = dict(islice(whole.items(), start, start + wanted))
             if are_even([*part.values()]) or tuple(map(sum, whole_rows(part.values()))) in sums:
@@ -621,7 +621,11 @@ def _shape(text: str) -> str:
     return shape if shape != text else ""
 
 
-def may_be_labels(columns: Iterable[Sampled]) -> list[Sampled]:
-    """The columns that may hold labels: few, repeated values that are not times."""
-    filled = [column for column in columns if column.values and not column.is_elsewhere]
-    return [each for each in filled if 1 < len(each.values) <= max(2, sum(each.values.values()) // 3)]
+def may_be_labels(table: Table, sampled: Iterable[Sampled], keys: Sequence[Sequence[int]]) -> list[Sampled]:
+    """The columns that may hold labels: few, repeated values that are not times, and that none of these keys decides.
+
+    Not those that annotators fill in beside the label.
+    """
+    filled = [each for each in sampled if each.values and not (each.is_elsewhere or each.is_beside_labels)]
+    few = [each for each in filled if 1 < len(each.values) <= max(2, each.values.total() // 3)]
+    return [each for each in few if not any(table.follows(key, each.position) for key in keys)]

@@ -55,7 +55,7 @@ class Request(Reading):
         return {role: names[0] for role in ROLES if (names := self.names(role))}
 
     def roles(self, table: Table, roles: Sequence[str], taken: frozenset[int] = frozenset()) -> Roles:
-        """The columns of these roles that were named, or that can be guessed from those that are not taken."""
+        """The columns of these roles: those named, and guesses from those that are not taken."""
         further = [name for role in (ITEM, ANNOTATOR) for name in self.names(role)[1:]]
         taken |= frozenset(columns.several(table.columns, further, opt.item))
         wanted = [role for role in roles if role != ITEM or not self.each_row]

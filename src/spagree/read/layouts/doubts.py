@@ -1,9 +1,9 @@
 """What a table looks like although it is read as something else: one entry per doubt.
 
-An entry says of which layouts it is asked, what it needs to see, and whether it refuses the table; its function looks
-at a view and yields what the user is told, with the remedy, once for each finding. A view is a table as it is read or
-as it would be read: of the first rows, or of all of them. A doubt that refuses raises an error before anything is
-loaded; the others become warnings.
+An entry says of which layouts it is asked, what it needs to see, and whether it refuses the table; its
+function looks at a view and yields what the user is told, with the remedy, once for each finding. A view is a
+table as it is read or as it would be read: of the first rows, or of all of them. A doubt that refuses raises
+an error before anything is loaded; the others become warnings.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ QUESTION = "question"
 class View:
     """A table as it is read: what doubts look at.
 
-    ``places``: the columns of each role; ``compared``: the columns of annotators, items or classes of a broad table;
-    ``guessed``: the roles that nobody named; ``request``: what the user asked; ``question``: the column of the
-    questions of a long table; ``stage``: the layout, or one of UNKNOWN, UNSORTED and REPEATED.
+    ``places``: the columns of each role; ``compared``: those of annotators, items or classes of a broad table;
+    ``guessed``: the roles that nobody named; ``request``: what the user asked; ``question``: the column of
+    the questions of a long table; ``stage``: the layout, or one of UNKNOWN, UNSORTED and REPEATED.
     """
 
     table: Table
@@ -112,9 +112,8 @@ class View:
         return values
 
     def free(self, *names: str) -> list[int]:
-        """The columns without a role, or those of them that have a name in one of these lists."""
-        free = self.table.free(self.places)
-        return [p for p in free if plain_name(self.table.columns[p]) in words(*names)] if names else free
+        """The columns without a role; with lists, those that they name."""
+        return self.table.free(self.places, *names)
 
     def unchosen(self, *names: str) -> list[int]:
         """The same without the columns that --where names."""
@@ -137,11 +136,11 @@ Says = Iterator[str | tuple[str, list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """When a doubt about a table is asked; the function below it sees it, and has its public code as its name.
+    """When a doubt about a table is asked; the function below it sees it, and is called like its public code.
 
-    ``of``: layouts, or UNSORTED; ``rows``: the fewest; ``guessed``: a role that was guessed; ``needs`` and ``lacks``:
-    roles that have a column, and that have none; ``beside``: there are columns without a role; ``refuses``: the error,
-    if the table is not read.
+    ``of``: layouts, or UNSORTED; ``rows``: the fewest; ``guessed``: a role that was guessed; ``needs`` and
+    ``lacks``: roles that have a column, and that have none; ``beside``: there are columns without a role;
+    ``refuses``: the error, if the table is not read.
     """
 
     of: Collection[str]
@@ -328,9 +327,7 @@ def label_is_item_text(view: View) -> Says:
 def _other_labels(view: View) -> list[Sampled]:
     """The other columns that may hold labels: they vary within items and annotators."""
     keys = [view.places[role] for role in (ITEM, ANNOTATOR) if len(view.places.get(role, ())) == 1]
-    free = [column for column in view.columns(view.free()) if not column.is_beside_labels]
-    varying = (each for each in free if not any(view.table.follows(key, each.position) for key in keys))
-    return columns.may_be_labels(varying)
+    return columns.may_be_labels(view.table, view.columns(view.free()), keys)
 
 
 # Long tables: another column is the item or the label
@@ -1223,8 +1220,7 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
     if ANNOTATOR not in places or table.different(keys) == len(table.sample):
         return ""
-    people = [p for p in table.free(places) if plain_name(table.columns[p]) in words(ANNOTATOR)]
-    for person in people:
+    for person in table.free(places, ANNOTATOR):
         if table.different([*places[ITEM], person]) == len(table.sample) > table.different([person]):
             name = table.columns[person]
             use = f"use {opt.annotator(name)} if it names the annotators"

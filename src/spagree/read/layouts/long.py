@@ -22,7 +22,6 @@ from spagree.read.layouts.doubts import View
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown
 from spagree.read.where import distinct
-from spagree.read.words import plain_name, words
 
 
 def long(table: Table, request: Request, known: columns.Roles | None = None) -> Layout:
@@ -103,7 +102,7 @@ def _with_late(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
 
 
 def named(table: Table, places: Mapping[str, Sequence[int]], limit: int | None = None) -> dict[str, str]:
-    """The names of the columns of every role, as the summary shows them; of many columns, the first ``limit``."""
+    """The names of the columns of every role, as the summary shows them; of many, the first ``limit``."""
     names = {role: [table.columns[p] for p in positions] for role, positions in places.items()}
     if limit is not None:
         return {role: Message(listed(of_role, limit)) for role, of_role in names.items()}
@@ -140,8 +139,7 @@ def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str
     """A column that counts equal annotations, as a query that groups by item and label writes it."""
     if ANNOTATOR in places or TIME in places or not table.sample:
         return {}
-    named = [p for p in table.free(places) if plain_name(table.columns[p]) in words("counts")]
-    whole = [p for p, column in columns_at(table, named).items() if column.is_whole]
+    whole = [p for p, column in columns_at(table, table.free(places, "counts")).items() if column.is_whole]
     keys = (*places[ITEM], *places[LABEL])
     is_grouped = table.different(places[ITEM]) < table.different(keys) == len(table.sample)
     return {COUNT: (whole[0],)} if len(whole) == 1 and is_grouped else {}
@@ -158,11 +156,9 @@ def several_labels(table: Table, request: Request) -> list[str]:
     if ITEM not in places:
         return []
     table = _seen_again(table, places)
-    who, (item, *_) = places.get(ANNOTATOR, ()), places[ITEM]
-    free = columns.may_be_labels(columns_at(table, table.free(places)).values())
-    keys = (item, *who[:1])
-    varying = [each for each in free if not any(table.follows([key], each.position) for key in keys)]
-    return [each.name for each in varying if not each.is_beside_labels]
+    keys = [places[role][:1] for role in (ITEM, ANNOTATOR) if role in places]
+    free = columns_at(table, table.free(places)).values()
+    return [column.name for column in columns.may_be_labels(table, free, keys)]
 
 
 def several_questions(table: Table, request: Request) -> list[str]:
@@ -227,8 +223,7 @@ def question_column(
 
     ``--question VALUE``, or ``--question COLUMN=VALUE`` where several columns hold it.
     """
-    free = table.free(places)
-    named = [p for p in free if plain_name(table.columns[p]) in words("questions")]
+    named = table.free(places, "questions")
     if wanted is None:
         sampled = columns_at(table, named) if table.sample else {}
         varying = [p for p, column in sampled.items() if len(column.values) > 1]
@@ -236,20 +231,14 @@ def question_column(
     name, mark, value = wanted.partition("=")
     if mark and name in table.columns:
         return columns.find(table.columns, name, opt.question), value
-    holding = [p for p, column in columns_at(table, free).items() if wanted in column.values]
+    holding = [p for p, column in columns_at(table, table.free(places)).items() if wanted in column.values]
     fitting = [p for p in holding if p in named] or holding or named
     if len(fitting) == 1:
         return fitting[0], wanted
-    if not fitting:
-        raise UsageError(
-            f"{opt.question(wanted)}: no column of {table.name} names questions; leave it out, or write "
-            f"{opt.question} COLUMN={wanted} (columns: {listed(table.columns)})"
-        )
-    names = listed([table.columns[p] for p in fitting])
-    raise UsageError(
-        f"{opt.question(wanted)}: {len(fitting)} columns hold it; "
-        f"write {opt.question} COLUMN={wanted} (columns: {names})"
-    )
+    why = f"{len(fitting)} columns hold it" if fitting else f"no column of {table.name} names questions"
+    write = f"{'' if fitting else 'leave it out, or '}write {opt.question} COLUMN={wanted}"
+    names = listed([table.columns[p] for p in fitting] or table.columns)
+    raise UsageError(f"{opt.question(wanted)}: {why}; {write} (columns: {names})")
 
 
 def _asked(

@@ -13,7 +13,7 @@ from spagree.errors import ColumnError
 from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, nw
-from spagree.read.columns import Roles, Sampled, columns_at, may_be_labels, plain_text, rows_of, sort_out, whole_rows
+from spagree.read.columns import Roles, Sampled, columns_at, plain_text, rows_of, sort_out, whole_rows
 from spagree.read.layouts import doubts, lists
 from spagree.read.request import Request
 from spagree.read.table import Layout, Table, listed, shown
@@ -26,7 +26,7 @@ OFTEN_SHARED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A layout, the columns it was recognised by, and what the user is told; the roles of a list of annotations."""
+    """A layout, the columns it was recognised by, and what the user is told; the roles of a long table."""
 
     format: str
     request: Request
@@ -72,7 +72,7 @@ class _Sight:
 
 
 def recognised(table: Table, request: Request) -> Recognised:
-    """The layout of a table without an item or label column, if only one is possible; else it may be a list."""
+    """The layout of a table without an item or label column, if only one is possible; else long."""
     if request.names(LABEL) or request.time is not None or request.question is not None:
         return Recognised("long", request)
     resolved = request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME))
@@ -92,10 +92,10 @@ def recognised(table: Table, request: Request) -> Recognised:
         return (_wide(sight) if sampled[roles[ITEM]].is_id else None) or as_list
     names = {column.plain_name: position for position, column in sampled.items()}
     is_form = request.item is None and any(names.keys() >= set(form) for form in ranked("numbered_forms"))
-    if is_form and (form := _transposed(sight, names["id"])):  # the respondents, who may all be called anonymous
+    if is_form and (form := _transposed(sight, names["id"])):  # all may be called anonymous
         return form
-    one = _one_hot(sight) or _wide(sight) or _transposed(sight, names["id"] if is_form else None) or _counts(sight)
-    return one or as_list
+    respondents = names["id"] if is_form else None
+    return _one_hot(sight) or _wide(sight) or _transposed(sight, respondents) or _counts(sight) or as_list
 
 
 def _one_hot(sight: _Sight) -> Recognised | None:
@@ -136,7 +136,8 @@ def _wide(sight: _Sight) -> Recognised | None:
         names = sight.table.columns
         item = "" if key is None else f" {opt.item(names[key])}"
         is_one = len(consensus) == 1
-        may_be = "their consensus or another annotator" if is_one else "a consensus, predictions or annotators"
+        may_be = "a consensus, predictions or annotators"
+        may_be = "their consensus or another annotator" if is_one else may_be
         raise ColumnError(
             f"{sight.table.name}: one row per item, and columns named like annotators beside "
             f"{listed([names[p] for p in consensus], 4)}, which may be {may_be}; name those to compare: "
@@ -302,16 +303,10 @@ def _label_columns(table: Table, item: int, who: int, others: Sequence[Sampled])
     is_repeated = table.different([item, who]) < len(table.sample)
     parts = doubts.telling(table, {ITEM: [item], ANNOTATOR: [who]}) if is_repeated else []
     keys = [key for key in ([item], [who], parts) if key]
-    names = [column.name for column in _varying(table, keys, others)][:MOST_NESTED]
+    names = [c.name for c in columns.may_be_labels(table, others, keys) if not c.is_derived][:MOST_NESTED]
     also = f" {table.options(ITEM, parts)}" if parts else ""
     ways = [f"if {shown(name)} holds the labels: {opt.label(name)}{also}" for name in names]
     return [*ways, f"if each of them is a question of its own: {opt.all_questions}"] if len(ways) > 1 else ways
-
-
-def _varying(table: Table, keys: Sequence[Sequence[int]], others: Sequence[Sampled]) -> list[Sampled]:
-    """The columns that may be labels because none of these keys decides them."""
-    free = [each for each in others if not any(table.follows(key, each.position) for key in keys)]
-    return may_be_labels(column for column in free if not (column.is_beside_labels or column.is_derived))
 
 
 def _paired(table: Table, item: int | None, sampled: Mapping[int, Sampled]) -> list[str]:
@@ -391,7 +386,8 @@ def _as_list(table: Table, roles: Roles, sampled: Mapping[int, Sampled]) -> list
         if not are_numbers and sampled[person].shared(others) >= OFTEN_SHARED:
             continue  # people stand in several columns
         free = [positions[LABEL]] if LABEL in positions else [p for p in again if p not in (*item, person)]
-        labels = _varying(table, (item, [person]), [sampled[p] for p in free])
+        labels = columns.may_be_labels(table, [sampled[p] for p in free], (item, [person]))
+        labels = [column for column in labels if not column.is_derived]
         labels.sort(key=lambda column: any(column.shared([o]) >= OFTEN_SHARED for o in labels if o is not column))
         keys = f"{table.options(ITEM, item)} {table.options(ANNOTATOR, [person])}"
         which = "if each row is one annotation" + (", whose label is in {}" if len(labels) > 1 else "")
@@ -436,7 +432,8 @@ def _broad(table: Table, item: int | None, sampled: Mapping[int, Sampled], other
     wide = f"if each column is an annotator: {opt.format('wide')}{as_item}{labels}"
     counts = f"if each column is a class and the cells are counts: {opt.format('counts')}{as_item}"
     turned = f"if each row is an annotator and each column an item: {opt.format('transposed')}{as_annotator}{labels}"
-    if lists.are_shares(list(rows_of(column for column in rated if not column.is_whole))):  # beside their number
+    fractions = [column for column in rated if not column.is_whole]  # not the number beside them
+    if lists.are_shares(list(rows_of(fractions))):
         shares = "every row adds up to 1, like shares: multiply them by the number of annotations"
         return [f"{shares}, then use {opt.format('counts')}"]
     have_people = all(words("named_people") & {*words_of(column.name)} for column in rated)  # reader1_baseline
