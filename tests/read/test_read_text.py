@@ -68,6 +68,22 @@ def test_count_tables_do_not_take_the_text_for_a_class(tmp_path: Path) -> None:
     assert found.hardest().select("item", "text").rows() == [("q1", "Red?"), ("q2", "Big?")]
 
 
+def test_a_text_may_be_the_item_of_a_table_that_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text("sentence,yes,no\n" + "".join(f"s{n},{n % 4},{3 - n % 4}\n" for n in range(12)))
+    found = spagree.measure(str(path), text="sentence")
+    assert found.understood is not None and found.understood.columns["item"] == found.understood.columns["text"]
+    assert found.understood.format == "counts"
+
+
+def test_rows_with_columns_of_people_carry_it_even_where_every_row_is_an_item(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("what,who_1,said_1,who_2,said_2\nRed?,ann,yes,bob,no\nBig?,ann,yes,bob,yes\n")
+    named = {"annotator": ["who_1", "who_2"], "label": ["said_1", "said_2"]}
+    found = spagree.measure(str(path), format="wide", item=":row", text="what", **named)
+    assert sorted(found.hardest()["text"]) == ["Big?", "Red?"]
+
+
 def test_a_text_is_never_guessed() -> None:
     renamed = FRAME.rename({"question text": "text"})
     assert "text" not in spagree.measure(renamed, item="id").hardest().columns

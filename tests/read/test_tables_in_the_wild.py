@@ -121,26 +121,27 @@ SENTENCES = [[f"doc{int(item[1:]) % 4}", int(item[1:]) // 4, who, label] for ite
 QUESTIONS = [row for item, who, label in DATA for row in ([item, who, "animal", label], [item, who, "tone", "good"])]
 SPANS = [[item, who, start, start + 4, label] for item, who, label in DATA for start in (0, 10)]
 
+SENTENCED = csv("document,sentence,annotator,label", SENTENCES)
+QUESTIONED = csv("item,annotator,question,label", QUESTIONS)
+SWITCHES = csv("id,rater_id,cat,dog,owl", ONE_HOT)
+WIDE = csv("id,ann,bob,cyd", wide(DATA))
+
+
+def long(rows: Iterable[Iterable[object]], further: str = "") -> str:
+    return csv(f"item,annotator,label{further}", rows)
+
+
 CASES = (
-    Case(
-        "document and sentence",
-        csv("document,sentence,annotator,label", SENTENCES),
-        "--item document --item sentence",
-        SPA,
-    ),
-    Case(
-        "a document is not the item",
-        csv("document,sentence,annotator,label", SENTENCES),
-        refused="--item 'document' --item 'sentence'",
-    ),
+    Case("document and sentence", SENTENCED, "--item document --item sentence", SPA),
+    Case("a document is not the item", SENTENCED, refused="--item 'document' --item 'sentence'"),
     Case(
         "first and last name",
         csv("item,first,last,label", [[i, w[0], w[1:], x] for i, w, x in DATA]),
         "--annotator first --annotator last",
         SPA,
     ),
-    Case("wide", csv("id,ann,bob,cyd", wide(DATA)), "--format wide", SPA),
-    Case("wide by names nobody can know", csv("id,ann,bob,cyd", wide(DATA)), refused="--format wide --item 'id'"),
+    Case("wide", WIDE, "--format wide", SPA),
+    Case("wide by names nobody can know", WIDE, refused="--format wide --item 'id'"),
     Case(
         "wide with text, notes and a final label",
         csv(
@@ -211,7 +212,7 @@ CASES = (
         agreement_of(SCALE),
         codes=("second_header", "columns_aside"),
     ),
-    Case("one-hot", csv("id,rater_id,cat,dog,owl", ONE_HOT), "--format one-hot", SPA),
+    Case("one-hot", SWITCHES, "--format one-hot", SPA),
     Case(
         "one-hot with text, as true and false",
         csv(
@@ -239,19 +240,10 @@ CASES = (
     ),
     Case("counts read as wide", csv("id,cat,dog,owl", COUNTS), "--format wide", codes=("looks_like_counts",)),
     Case("ratings read as counts", csv("id,ann,bob,cyd", wide(SCALE)), "--format counts", codes=("looks_like_labels",)),
-    Case(
-        "several questions",
-        csv("item,annotator,question,label", QUESTIONS),
-        refused="--question 'animal', or score each with --all-questions",
-    ),
-    Case("one question of several", csv("item,annotator,question,label", QUESTIONS), "--question animal", SPA),
+    Case("several questions", QUESTIONED, refused="--question 'animal', or score each with --all-questions"),
+    Case("one question of several", QUESTIONED, "--question animal", SPA),
     Case("one question by column", csv("item,annotator,aspect,label", QUESTIONS), "--question aspect=animal", SPA),
-    Case(
-        "a question that is not there",
-        csv("item,annotator,question,label", QUESTIONS),
-        "--question colour",
-        refused="no such question",
-    ),
+    Case("a question that is not there", QUESTIONED, "--question colour", refused="no such question"),
     Case("a task of one name", csv("task,doc,coder,label", [["animals", *row] for row in DATA]), "--item doc", SPA),
     Case(
         "a task of one name as the item",
@@ -276,29 +268,15 @@ CASES = (
         SPA,
     ),
     Case(
-        "half without label",
-        csv("item,annotator,label", [*DATA, *([i, w + "2", ""] for i, w, _ in DATA)]),
-        "",
-        SPA,
-        codes=("many_left_out",),
+        "half without label", long([*DATA, *([i, w + "2", ""] for i, w, _ in DATA)]), "", SPA, codes=("many_left_out",)
     ),
-    Case(
-        "one annotator",
-        csv("item,annotator,label", [row for row in DATA if row[1] == "ann"]),
-        refused="only one annotator",
-    ),
-    Case(
-        "free text", csv("item,annotator,label", [[i, w, f"{x} {i} {w}"] for i, w, x in DATA]), codes=("many_classes",)
-    ),
-    Case(
-        "measurements",
-        csv("item,annotator,label", [[i, w, n / 7] for n, (i, w, _) in enumerate(DATA)]),
-        codes=("many_classes",),
-    ),
-    Case("a scale", csv("item,annotator,label", SCALE), "", agreement_of(SCALE), codes=("number_labels",)),
+    Case("one annotator", long([row for row in DATA if row[1] == "ann"]), refused="only one annotator"),
+    Case("free text", long([[i, w, f"{x} {i} {w}"] for i, w, x in DATA]), codes=("many_classes",)),
+    Case("measurements", long([[i, w, n / 7] for n, (i, w, _) in enumerate(DATA)]), codes=("many_classes",)),
+    Case("a scale", long(SCALE), "", agreement_of(SCALE), codes=("number_labels",)),
     Case(
         "a scale measured as one",
-        csv("item,annotator,label", SCALE),
+        long(SCALE),
         "--metric linear",
         agreement_of(SCALE, lambda a, b: 1 - abs(int(a) - int(b)) / 4),
     ),
@@ -311,53 +289,49 @@ CASES = (
     ),
     Case(
         "spelling of annotators",
-        csv("item,annotator,label", [[i, w.upper() if n % 7 == 0 else w, x] for n, (i, w, x) in enumerate(DATA)]),
+        long([[i, w.upper() if n % 7 == 0 else w, x] for n, (i, w, x) in enumerate(DATA)]),
         "",
         SPA,
         codes=("annotator_variants",),
     ),
     Case(
         "spelling of items",
-        csv(
-            "item,annotator,label",
-            [["0" + i[1:] if w == "ann" else i[1:], w, x] for i, w, x in DATA if (i, w) != ("i1", "cyd")],
-        ),
+        long([["0" + i[1:] if w == "ann" else i[1:], w, x] for i, w, x in DATA if (i, w) != ("i1", "cyd")]),
         codes=("item_variants",),
     ),
     Case(
         "spelling mended",
-        csv(
-            "item,annotator,label",
+        long(
             [
                 ["00" + i[1:] if w == "ann" else i[1:] + ".0", f" {w.title()}", x.upper() if w == "bob" else x]
                 for i, w, x in DATA
-            ],
+            ]
         ),
         "--normalize",
         SPA,
     ),
     Case(
         "times with the day first",
-        csv("item,annotator,label,date", [[*row, f"{n % 28 + 1}.03.2024 10:15"] for n, row in enumerate(DATA)]),
+        long([[*row, f"{n % 28 + 1}.03.2024 10:15"] for n, row in enumerate(DATA)], ",date"),
         "--first 3",
         SPA,
         codes=("time_format",),
     ),
     Case(
         "times that may be either",
-        csv("item,annotator,label,date", [[*row, f"{n % 9 + 1}/3/2024"] for n, row in enumerate(DATA)]),
+        long([[*row, f"{n % 9 + 1}/3/2024"] for n, row in enumerate(DATA)], ",date"),
         "--first 2 --time date",
         refused="--time-format '%d/%m/%Y",
     ),
     Case(
         "times as said",
-        csv("item,annotator,label,date", [[*row, f"{n % 9 + 1}/3/2024"] for n, row in enumerate(DATA)]),
+        long([[*row, f"{n % 9 + 1}/3/2024"] for n, row in enumerate(DATA)], ",date"),
         "--first 3 --time date --time-format %d/%m/%Y",
         SPA,
     ),
     Case(
         "times not as said",
-        csv("item,annotator,label,date", [[*row, "2024-01-01"] for row in DATA]),
+        long([[*row, "2024-01-01"] for row in DATA], ",date"),
         "--time date --time-format %d/%m/%Y",
         refused="not in the format of --time-format",
     ),
@@ -421,9 +395,9 @@ ADVISED = [
     Case("raters under letters", csv("id,r1,r2,r3", wide(DATA)), value=SPA),
     Case("one-hot under any name", csv("thing,rater_id,cat,dog,owl", ONE_HOT), value=SPA),
     Case("counts that differ", csv("patient,cat,dog,owl", [*COUNTS, ["i99", 1, 0, 0]]), value=SPA),
-    Case("sentences", csv("document,sentence,annotator,label", SENTENCES), value=SPA),
+    Case("sentences", SENTENCED, value=SPA),
     Case("a task", csv("task,number,coder,label", [["animals", *row] for row in DATA]), value=SPA),
-    Case("questions", csv("item,annotator,question,label", QUESTIONS), value=SPA),
+    Case("questions", QUESTIONED, value=SPA),
     Case(
         "raters beside a consensus",
         csv("id,rater1,rater2,rater3,label", [[*row, row[1]] for row in wide(DATA)]),
@@ -561,7 +535,7 @@ def test_most_cells_of_a_sparse_table_may_look_missing(empty: str, tmp_path: Pat
 def test_a_file_and_a_frame_of_pandas_do_not_differ_in_silence(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     rows = [[i, w, "NA" if n % 5 == 0 else x] for n, (i, w, x) in enumerate(DATA)]
-    path.write_text(csv("item,annotator,label", rows))
+    path.write_text(long(rows))
     file, frame = spagree.measure(path), spagree.measure(pd.read_csv(path))
     (message,) = [warning.message for warning in file.warnings if warning.code == "looks_missing"]
     assert f"{frame.spa.value:.4f}" in message
@@ -588,7 +562,7 @@ AGAIN = [
 
 
 def file_of(rows: Sequence[Triple]) -> str:
-    Path("a.csv").write_text(csv("item,annotator,label", rows))
+    Path("a.csv").write_text(long(rows))
     return "a.csv"
 
 
@@ -643,7 +617,7 @@ def test_sheets_are_named_and_chosen(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_items_are_written_as_the_name_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, run = tmp_path / "a.csv", Run(capsys)
-    source.write_text(csv("item,annotator,label", DATA))
+    source.write_text(long(DATA))
     for name, read in (("x.csv", pl.read_csv), ("x.parquet", pl.read_parquet)):
         assert run("items", source, "-o", tmp_path / name)[0] == 0
         found = read(tmp_path / name)
@@ -654,7 +628,7 @@ def test_items_are_written_as_the_name_says(tmp_path: Path, capsys: pytest.Captu
 
 def test_every_question_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "q.csv"
-    path.write_text(csv("item,annotator,question,label", QUESTIONS))
+    path.write_text(QUESTIONED)
     code, found, _ = scored(path, "--all-questions", Run(capsys))
     values = {name: document["spa"]["value"] for name, document in found["questions"].items()}
     assert code == 0 and values == pytest.approx({"animal": SPA, "tone": 1.0})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import combinations, cycle, islice
@@ -16,15 +16,16 @@ from spagree.messages import Marked, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, is_missing, nw
 from spagree.read.frames import collected, size, where
 from spagree.read.table import SAMPLE_ROWS, Table, cell, listed, shown, sql_literal
-from spagree.read.words import phrases, ranked, words
+from spagree.read.words import phrases, plain_name, ranked, words, words_of
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The position of the column of each role, and which of them were guessed."""
+    """The first column of each role, which were guessed, and all columns in the order of their naming."""
 
     positions: Mapping[str, int]
-    guessed: frozenset[str]
+    guessed: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def find(columns: Sequence[str], name: str, option: Marked) -> int:
@@ -261,15 +262,6 @@ def is_object(text: str) -> bool:
     return OBJECT.fullmatch(text) is not None or text == "{}"
 
 
-def plain_name(column: str) -> str:
-    """A name without case and separators: Annotator_ID, annotator id and annotatorId become the same.
-
-    >>> plain_name("Annotator ID")
-    'annotatorid'
-    """
-    return "".join(character for character in column.casefold() if character.isalnum())
-
-
 def names_link(column: str) -> bool:
     """Whether a column or field has the name of one that holds an item's address.
 
@@ -277,15 +269,6 @@ def names_link(column: str) -> bool:
     (True, False)
     """
     return plain_name(column) in words("links")
-
-
-def words_of(column: str) -> list[str]:
-    """The words of a name, split at changes of case, blanks, punctuation and digits.
-
-    >>> words_of("finalLabel_2")
-    ['final', 'label', '2']
-    """
-    return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+", column)]
 
 
 def columns_at(table: Table, positions: Sequence[int]) -> dict[int, Sampled]:
@@ -391,7 +374,7 @@ def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> i
 class Sorted:
     """Columns of ratings, in groups that share values (the largest first), and the other columns."""
 
-    groups: tuple[tuple[int, ...], ...]
+    groups: Sequence[tuple[int, ...]]
     aside: Mapping[int, str]
 
     @property
@@ -405,34 +388,33 @@ def sort_out(columns: Mapping[int, Sampled], *, is_form: bool = False) -> Sorted
 
     Annotators share a scale, so a column whose values never occur in the others holds no ratings.
     """
-    reasons = {position: _reason(column, is_form) for position, column in columns.items()}
-    aside = {position: reason for position, reason in reasons.items() if reason}
+    aside = {position: reason for position, column in columns.items() if (reason := _reason(column, is_form))}
     if aside.keys() == columns.keys():  # dates, or long texts, are what people were asked for
         aside = {position: reason for position, reason in aside.items() if reason not in (TIMES, TEXTS)}
     left = {position: column for position, column in columns.items() if position not in aside}
-    companions = _companions(left)
-    aside |= dict.fromkeys(companions, "named after another column")
-    left = {p: column for p, column in left.items() if p not in companions}
-    flags = _named_flags(left)
-    aside |= dict.fromkeys(flags, "named like a flag")
-    left = {p: column for p, column in left.items() if p not in flags}
+
+    def put_aside(positions: Iterable[int], reason: str) -> None:
+        for position in positions:
+            aside[position] = reason
+            del left[position]
+
+    put_aside(_companions(left), "named after another column")
+    put_aside(_named_flags(left), "named like a flag")
     derived = [p for p in left if left[p].is_derived]
-    if len(left) - len(derived) > 1:
-        aside |= dict.fromkeys(derived, "named like a figure computed from the others")
-        left = {p: column for p, column in left.items() if p not in derived}
-    if not any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
-        return Sorted((tuple(left),) if left else (), dict(sorted(aside.items())))
-    # Repeated, because a column may share values only with one that turned out to hold no ratings.
-    while strangers := [
-        p
-        for p, column in left.items()
-        if (share := column.shared(left.values())) == 0 or (share < RARELY and sum(column.values.values()) >= ENOUGH)
-    ]:
-        if len(strangers) == len(left):
-            break
-        aside |= dict.fromkeys(strangers, "values that do not occur in the other columns")
-        left = {p: column for p, column in left.items() if p not in strangers}
-    return Sorted(_groups(left), dict(sorted(aside.items())))
+    put_aside(derived if len(left) - len(derived) > 1 else (), "named like a figure computed from the others")
+    groups = [tuple(left)] if left else []
+    if any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
+        # Repeated, because a column may share values only with one that turned out to hold no ratings.
+        while (strangers := _strangers(left)) and len(strangers) < len(left):
+            put_aside(strangers, "values that do not occur in the other columns")
+        groups = _groups(left)
+    return Sorted(groups, dict(sorted(aside.items())))
+
+
+def _strangers(columns: Mapping[int, Sampled]) -> list[int]:
+    """The columns whose values occur in no other, or rarely in a column of many cells."""
+    shared = {p: column.shared(columns.values()) for p, column in columns.items()}
+    return [p for p, part in shared.items() if part < RARELY and (part == 0 or columns[p].values.total() >= ENOUGH)]
 
 
 def without_flags(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
@@ -454,7 +436,8 @@ def without_flags(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
 def _named_flags(columns: Mapping[int, Sampled]) -> set[int]:
     """The columns called done, is_done and the like, unless most are."""
     parts = {p: words_of(column.name) or [""] for p, column in columns.items()}
-    flags = {p for p, names in parts.items() if names[0] in ("is", "has", "was") or names[-1] == "complete"}
+    begin, end = words("flag_beginnings"), words("flag_endings")
+    flags = {p for p, names in parts.items() if names[0] in begin or names[-1] in end}
     flags |= {p for p, column in columns.items() if column.plain_name in words("flags")}
     return flags if 2 * len(flags) < len(columns) else set()
 
@@ -472,39 +455,28 @@ def without_sums(columns: Mapping[int, Sampled]) -> dict[int, Sampled]:
     several = len(columns) - len(constant) > 1
     classes = without_flags({p: each for p, each in columns.items() if not (several and p in constant)})
     kept = {p: column for p, column in classes.items() if not column.is_total}
-    kept = kept if len(kept) > 1 and not _even([*classes.values()]) else classes
+    kept = kept if len(kept) > 1 and not are_even([*classes.values()]) else classes
     for position, column in list(kept.items()):
         rest = [other for other in kept.values() if other is not column]
         if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and all(each.is_whole for each in (column, *rest)):
             rows = whole_rows((*rest, column))
             if any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows):
                 del kept[position]
-    if _even([*kept.values()]):
+    if are_even([*kept.values()]):
         return kept
-    odd = [p for p in kept if _even([kept[other] for other in kept if other != p])]
+    odd = [p for p in kept if are_even([kept[other] for other in kept if other != p])]
     if len(odd) == 1:
         return {p: column for p, column in kept.items() if p not in odd}
-    beside = _counts_together(kept, columns)
-    measured = {p: c for p, c in kept.items() if words("measures") & set(words_of(c.name)) and not c.is_total}
-    others = {p: column for p, column in kept.items() if p not in measured}
-    return beside or (others if len(others) > 1 else kept)
-
-
-def _counts_together(columns: Mapping[int, Sampled], every: Mapping[int, Sampled]) -> dict[int, Sampled]:
-    """Columns side by side that add up to the same number in every row, or to another column: the most there are."""
-    whole = {p: column for p, column in columns.items() if column.is_whole}
-    sums = {
-        row
-        for each in every.values()
-        if each.is_whole and len(each.values) > 1
-        for row in zip(*whole_rows([each]), strict=True)
-    }
-    for wanted in range(min(len(whole), MOST_CLASSES, len(columns) - 1), 1, -1):
+    whole = {p: column for p, column in kept.items() if column.is_whole}
+    varying = [each for each in columns.values() if each.is_whole and len(each.values) > 1]
+    sums = {tuple(row[0] for row in whole_rows([each])) for each in varying}
+    for wanted in range(min(len(whole), MOST_CLASSES, len(kept) - 1), 1, -1):  # the most that add up
         for start in range(len(whole) - wanted + 1):
             part = dict(islice(whole.items(), start, start + wanted))
-            if _even([*part.values()]) or tuple(map(sum, whole_rows(part.values()))) in sums:
+            if are_even([*part.values()]) or tuple(map(sum, whole_rows(part.values()))) in sums:
                 return part
-    return {}
+    others = {p: c for p, c in kept.items() if c.is_total or not words("measures") & set(words_of(c.name))}
+    return others if len(others) > 1 else kept
 
 
 MOST_CLASSES = 30  # columns that are tried together
@@ -546,7 +518,7 @@ def counted_as(rows: Sequence[tuple[int, ...]]) -> str:
 OPPOSED = 0.4  # of the most that columns can be opposed; ratings of one item are not
 
 
-def _even(columns: Sequence[Sampled]) -> bool:
+def are_even(columns: Sequence[Sampled]) -> bool:
     """Whether several columns add up to the same number, two or more, in every row, as counts of classes do."""
     if len(columns) <= 1 or len(columns[0].cells) < FEWEST_TELLING or not all(column.is_whole for column in columns):
         return False
@@ -612,46 +584,15 @@ def _companions(columns: Mapping[int, Sampled]) -> list[int]:
     return sorted(p for group in additions.values() if len(group) > 1 for p in group)
 
 
-def _groups(left: Mapping[int, Sampled]) -> tuple[tuple[int, ...], ...]:
+def _groups(columns: Mapping[int, Sampled]) -> list[tuple[int, ...]]:
     """Columns joined by shared values, the largest group first."""
-    groups: list[tuple[set[int], set[str]]] = []
-    for position, column in left.items():
+    groups: list[tuple[list[int], set[str]]] = []
+    for position, column in columns.items():
         meeting = [group for group in groups if not group[1].isdisjoint(column.values)]
+        members = sorted([position, *(p for group in meeting for p in group[0])])
         groups = [group for group in groups if group not in meeting]
-        members = {position}.union(*(group[0] for group in meeting))
         groups.append((members, set(column.values).union(*(group[1] for group in meeting))))
-    return tuple(sorted((tuple(sorted(members)) for members, _ in groups), key=lambda group: (-len(group), group)))
-
-
-def named_like(name: str, known: Collection[str]) -> bool:
-    """Whether a name is one of the words, alone or with a number.
-
-    >>> [named_like(name, words("named_items")) for name in ("Image 12", "imagery", "task_a")]
-    [True, False, True]
-    """
-    parts = words_of(name)
-    rest = [word for word in parts if word not in known]
-    return 0 < len(parts) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
-
-
-def is_person(name: str) -> bool:
-    """Whether a column is named like an annotator.
-
-    >>> is_person("Annotator 1"), is_person("rater_b_label"), is_person("coder2"), is_person("ann1_tone")
-    (True, True, True, False)
-    """
-    rest = [word for word in words_of(name) if word not in words("named_answers")]
-    return len(rest) > 1 and named_like(" ".join(rest), words("named_people"))
-
-
-def is_item(name: str) -> bool:
-    """Whether a column is named like an item: image_3, or a question.
-
-    >>> is_item("Image 3"), is_item("q1_rating"), is_item("Is this rude?"), is_item("Rate [Image 3]"), is_item("Maria")
-    (True, True, True, True, False)
-    """
-    rest = " ".join(word for word in words_of(name) if word not in words("named_answers"))
-    return any(named_like(each, words("named_items")) for each in (name, rest)) or name.rstrip().endswith(("?", "]"))
+    return sorted((tuple(members) for members, _ in groups), key=lambda group: (-len(group), group))
 
 
 def is_data(columns: Collection[Sampled]) -> bool:
@@ -680,12 +621,11 @@ def _shape(text: str) -> str:
     return shape if shape != text else ""
 
 
-def is_numbered(names: Sequence[str]) -> bool:
-    """Whether columns are called 1, 2, 3 …, as --no-header calls them."""
-    return list(names) == [str(n) for n in range(1, len(names) + 1)]
+def may_be_labels(table: Table, sampled: Iterable[Sampled], keys: Sequence[Sequence[int]]) -> list[Sampled]:
+    """The columns that may hold labels: few, repeated values that are not times, and that none of these keys decides.
 
-
-def may_be_labels(columns: Iterable[Sampled]) -> list[Sampled]:
-    """The columns that may hold labels: few, repeated values that are not times."""
-    filled = [column for column in columns if column.values and not column.is_elsewhere]
-    return [each for each in filled if 1 < len(each.values) <= max(2, sum(each.values.values()) // 3)]
+    Not those that annotators fill in beside the label.
+    """
+    filled = [each for each in sampled if each.values and not (each.is_elsewhere or each.is_beside_labels)]
+    few = [each for each in filled if 1 < len(each.values) <= max(2, each.values.total() // 3)]
+    return [each for each in few if not any(table.follows(key, each.position) for key in keys)]

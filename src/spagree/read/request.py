@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,19 +54,14 @@ class Request(Reading):
         """The first column named for each role."""
         return {role: names[0] for role in ROLES if (names := self.names(role))}
 
-    def roles(self, table: Table, roles: Sequence[str]) -> Roles:
-        """The columns of these roles that were named, or that can be guessed."""
+    def roles(self, table: Table, roles: Sequence[str], taken: frozenset[int] = frozenset()) -> Roles:
+        """The columns of these roles: those named, and guesses from those that are not taken."""
         further = [name for role in (ITEM, ANNOTATOR) for name in self.names(role)[1:]]
-        taken = frozenset(columns.several(table.columns, further, opt.item))
+        taken |= frozenset(columns.several(table.columns, further, opt.item))
         wanted = [role for role in roles if role != ITEM or not self.each_row]
-        return columns.resolve(table.columns, self.named(), wanted, taken)
-
-    def places(self, table: Table, first: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-        """All columns of each role, in the order in which they were named."""
-        return {
-            role: (place, *columns.several(table.columns, self.names(role)[1:], opt[role]))
-            for role, place in first.items()
-        }
+        found = columns.resolve(table.columns, self.named(), wanted, taken)
+        more = {role: columns.several(table.columns, self.names(role)[1:], opt[role]) for role in found.positions}
+        return replace(found, places={role: (place, *more[role]) for role, place in found.positions.items()})
 
     def also(self) -> tuple[str, ...]:
         """The roles that are never guessed, as far as they were named."""

@@ -108,7 +108,7 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
     with hidden:
         with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
             by_question = _by_question(source, request, Path(scratch), every)
-        if excluded := request.exclude_annotator:
+        if excluded := request.excluded:
             by_question = {name: where.without_annotators(whole, excluded) for name, whole in by_question.items()}
     if request.pseudonymise is False:
         return by_question
@@ -178,7 +178,7 @@ def read_marks(
                 (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
                 if visits is not None:
                     found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
-                return where.marks_without(found, request.exclude_annotator)
+                return where.marks_without(found, request.excluded)
         rules: list[str] = []
         whole = table(source, marks.MARK, origin)
         whole = replace(whole, name=source) if example else whole
@@ -191,7 +191,7 @@ def read_marks(
                 raise UsageError(f"{option} needs the text of each item: name a table of them with {opt.texts}")
         understood = found.understood and replace(found.understood, rules=tuple(rules[-1:]))
         found = replace(found, texts=known, is_loose=edges == LOOSE, understood=understood)
-        return where.marks_without(found, request.exclude_annotator)
+        return where.marks_without(found, request.excluded)
 
 
 def read_all_marks(path: str) -> dict[str, MarkRows]:
@@ -249,18 +249,18 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
     layout = example[1].replace("spans", "long") if example else "long"  # examples know theirs
     wanted = layout if request.format == "auto" else request.format
     is_open = request.format == "auto" and wanted == "long"
-    read_as = (layouts.recognised(table, request) if is_open else None) or Recognised(wanted, request)
+    read_as = layouts.recognised(table, request) if is_open else Recognised(wanted, request)
     if read_as.format != "long" and not request.names(LABEL):
         kept = request.roles(table, (ITEM, ANNOTATOR)).positions.values()
         spread = columns.everywhere(table, kept=kept)
         if is_open and spread is not table:
-            read_as = layouts.recognised(spread, request) or Recognised(wanted, request)
+            read_as = layouts.recognised(spread, request)
         table = spread
     if every and read_as.format == "long" and (questions := layouts.several_questions(table, request)):
-        readings = {name: replace(read_as, request=replace(request, question=name)) for name in questions}
+        readings = {name: Recognised("long", replace(request, question=name)) for name in questions}
         return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
     if every and read_as.format in ("long", "lists") and len(labels := layouts.several_labels(table, request)) > 1:
-        readings = {name: replace(read_as, request=replace(request, label=name)) for name in labels}
+        readings = {name: Recognised(read_as.format, replace(request, label=name)) for name in labels}
         return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
     annotations = _annotations(table, read_as, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}

@@ -13,6 +13,7 @@ from spagree.messages import Warning, opt
 from spagree.messages import listed as listed  # noqa: PLC0414 (readers import it from here)
 from spagree.messages import shown as shown  # noqa: PLC0414
 from spagree.read.annotations import FewRows, Stamp, nw
+from spagree.read.words import plain_name, words
 
 EXACT = 2**53  # whole numbers below are exact as floats; rounded ones may land on it
 SAMPLE_ROWS = 1_000  # looked at to find out what columns hold
@@ -55,10 +56,11 @@ class Table:
     small: Callable[[], Sequence[tuple[object, ...]]] | None = None
     few: Callable[[Mapping[str, int], Finish], FewRows | None] | None = None
 
-    def free(self, places: Mapping[str, Sequence[int]]) -> list[int]:
-        """The positions of the columns that have a name but none of these roles."""
+    def free(self, places: Mapping[str, Sequence[int]], *lists: str) -> list[int]:
+        """The columns with a name and none of these roles; with lists, those that they name."""
         taken = {p for positions in places.values() for p in positions}
-        return [p for p, name in enumerate(self.columns) if name and p not in taken]
+        free = [p for p, name in enumerate(self.columns) if name and p not in taken]
+        return [p for p in free if plain_name(self.columns[p]) in words(*lists)] if lists else free
 
     def options(self, role: str, positions: Iterable[int]) -> str:
         """The options that name these columns for a role: one by one, or more than six by what their names share."""

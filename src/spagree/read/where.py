@@ -88,32 +88,27 @@ def distinct(frame: nw.LazyFrame[Any], name: str, most: int = 100_000) -> list[s
     return sorted(row[0] for row in collected(values.head(most)))
 
 
-def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> Annotations:
+def without_annotators(annotations: Annotations, excluded: Sequence[str]) -> Annotations:
     """Without these annotators, whose annotations are counted as left out."""
-    excluded = [names] if isinstance(names, str) else list(names)
     if not annotations.has_annotators:
         raise UsageError(f"{opt.exclude_annotator}: the annotators are unknown; name their column with {opt.annotator}")
-    who = nw.col(ANNOTATOR).cast(nw.String)
+    is_lost = nw.col(ANNOTATOR).cast(nw.String).is_in(excluded)
     _refuse_strangers(excluded, annotations.frame)
-    lost = size(annotations.frame.filter(who.is_in(excluded)))
-    kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~who.is_in(excluded))
+    lost = size(annotations.frame.filter(is_lost))
+    kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~is_lost)
     return replace(annotations, rows=kept, left_out={**annotations.left_out, "excluded": lost})
 
 
-def marks_without(found: MarkRows, names: str | Sequence[str]) -> MarkRows:
+def marks_without(found: MarkRows, excluded: Sequence[str]) -> MarkRows:
     """Marks and visits without these annotators."""
-    excluded = [names] if isinstance(names, str) else list(names)
     if not excluded:
         return found
     frames = [frame for frame in (found.rows, found.seen) if frame is not None]
+    is_lost = nw.col(ANNOTATOR).cast(nw.String).is_in(excluded)
     _refuse_strangers(excluded, *frames)
-    who = nw.col(ANNOTATOR).cast(nw.String)
-    kept = [frame.filter(~who.is_in(excluded)) for frame in frames]
-    visits = {
-        visit for frame in frames for visit in collected(frame.filter(who.is_in(excluded)).select(ITEM, ANNOTATOR))
-    }
-    left_out = {**found.left_out, "excluded": len(visits)}
-    return replace(found, rows=kept[0], seen=None if found.seen is None else kept[1], left_out=left_out)
+    lost = {visit for frame in frames for visit in collected(frame.filter(is_lost).select(ITEM, ANNOTATOR))}
+    rows, seen = found.rows.filter(~is_lost), None if found.seen is None else found.seen.filter(~is_lost)
+    return replace(found, rows=rows, seen=seen, left_out={**found.left_out, "excluded": len(lost)})
 
 
 def _refuse_strangers(names: Sequence[str], *frames: nw.LazyFrame[Any]) -> None:

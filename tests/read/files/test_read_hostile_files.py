@@ -25,8 +25,6 @@ from examples import combinations
 from spagree.read import layouts
 from spagree.read.files import paths
 from spagree.read.files.duckdb import connect, spill_folder
-from spagree.read.request import Request
-from spagree.read.table import Table
 
 ROWS = [("item", "annotator", "label"), ("q", "a", "x"), ("q", "b", "x"), ("r", "a", "y"), ("r", "b", "z")]
 CSV = "".join(",".join(row) + "\n" for row in ROWS)  # agreement 0.5
@@ -407,10 +405,10 @@ def test_a_file_that_is_replaced_while_it_is_read_is_refused(
     WRITERS[ending](other)
     load = layouts.long
 
-    def late(table: Table, request: Request) -> layouts.Layout:
+    def late(*read_as: object) -> object:
         other.replace(path)
-        return load(table, request)
+        return load(*read_as)
 
-    monkeypatch.setitem(layouts.FORMATS, "long", late)
+    monkeypatch.setattr(layouts, "long", late)
     with pytest.raises(spagree.FileError, match="changed while it was being read"):
         spagree.measure(path, engine=engine)

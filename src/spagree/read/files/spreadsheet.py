@@ -15,10 +15,10 @@ from spagree.errors import ColumnError, DataError, FileError, MissingExtraError,
 from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL
-from spagree.read.columns import plain_name
 from spagree.read.files.delimited import TextFile, column_names, delimited_copy
 from spagree.read.files.paths import ZIP, File, head, opened_zip
 from spagree.read.table import SAMPLE_ROWS, listed, shown
+from spagree.read.words import plain_name
 
 BLOCK = 1 << 20
 TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""

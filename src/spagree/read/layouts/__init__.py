@@ -10,7 +10,7 @@ doubts.py    what a table looks like although it was read as something else: ref
 import re
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,44 +53,42 @@ FEW = 20  # different labels; more than half as many as items are names of these
 
 def laid_out(table: Table, read_as: Recognised) -> Layout:
     """The table in a layout; if none fits, only ways of reading it are suggested that work on its first rows."""
+    request, is_long = read_as.request, read_as.format == "long"
     try:
-        layout = FORMATS[read_as.format](table, read_as.request)
+        layout = long(table, request, read_as.roles) if is_long else FORMATS[read_as.format](table, request)
     except UndecidedError as refused:
         if not (table.is_whole or table.is_spread):  # what fits is seen better all over the table
             seen = columns_at(table, range(len(table.columns)))
             items = max(seen, key=lambda p: 0 if seen[p].is_text else len(seen[p].values))
             return laid_out(replace(everywhere(table, [items], seen), is_spread=True), read_as)
-        ways = _first_working(table, read_as.request, refused.ways)
+        ways = _first_working(table, request, refused.ways)
         raise ColumnError("\n  ".join([refused.says, *ways, *refused.others])) from None
-    single = single_labels(table, layout, read_as.request) if read_as.format == "long" else None
-    if single is None or not (ways := _first_working(table, read_as.request, single.ways)):
+    single = single_labels(table, layout, request) if is_long else None
+    if single is None or not (ways := _first_working(table, request, single[1])):
         return layout
-    warning = Warning("single_labels", "; ".join([single.says, *ways]))
-    return replace(layout, warnings=(*layout.warnings, warning))
+    return replace(layout, warnings=(*layout.warnings, Warning("single_labels", "; ".join([single[0], *ways]))))
 
 
-def _first_working(table: Table, request: Request, groups: Sequence[Sequence[str]]) -> list[str]:
-    return next(filter(None, (_working(table, request, likely) for likely in groups)), [])
-
-
-def _working(table: Table, request: Request, likely: Sequence[str]) -> list[str]:
-    """The ways in which the first rows can be read; one that is refused with what else to say, together with that."""
-    ways: list[str] = []
-    refused: list[str] = []  # which say what to change
-    for way in likely:
-        given = {option.name: option.values for option in Message(way).parts if isinstance(option, Option)}
-        wanted: dict[str, Any] = {name: values for name, values in given.items() if values}
-        layout = FORMATS[wanted.pop("format", ["long"])[0]]
-        try:
-            works = not table.sample or not given or _works(table, layout, request, wanted, "no_header" in given)
-        except SpagreeError as other:
-            works = layout is counts
-            refused += [way] if layout is lists else []
-            options = way[way.index(opt.format("wide")) :] if opt.format("wide") in way and not works else ""
-            hints = other.problems if type(other) is ColumnError and options else ()
-            ways += [f"{hint.marked} {options}" for hint in hints]
-        ways += [way] if works else []
-    return ways or refused[:1]
+def _first_working(table: Table, request: Request, groups: Iterable[Sequence[str]]) -> list[str]:
+    """The ways of the first group in which the first rows can be read; one that is refused with what else to say."""
+    for likely in groups:
+        ways: list[str] = []
+        refused: list[str] = []  # which say what to change
+        for way in likely:
+            given = {option.name: option.values for option in Message(way).parts if isinstance(option, Option)}
+            wanted: dict[str, Any] = {name: values for name, values in given.items() if values}
+            layout = FORMATS[wanted.pop("format", ["long"])[0]]
+            try:
+                works = not table.sample or not given or _works(table, layout, request, wanted, "no_header" in given)
+            except SpagreeError as other:
+                works = layout is counts
+                refused += [way] if layout is lists else []
+                if type(other) is ColumnError and layout is wide:
+                    ways += [f"{hint.marked} {way[way.index(opt.format('wide')) :]}" for hint in other.problems]
+            ways += [way] if works else []
+        if ways or refused:
+            return ways or refused[:1]
+    return []
 
 
 def _works(table: Table, layout: Read, request: Request, wanted: Mapping[str, Any], is_headless: bool) -> bool:
@@ -135,7 +133,6 @@ def _are_answers(rows: Sequence[tuple[str, ...]], layout: Read) -> bool:
 
 __all__ = [
     "FORMATS",
-    "Layout",
     "Recognised",
     "laid_out",
     "recognised",

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, count
-from spagree.messages import Message, Warning, opt
+from spagree.messages import Warning, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TEXT, TIME, nw
 from spagree.read.columns import columns_at
 from spagree.read.frames import collected
 from spagree.read.layouts import doubts
-from spagree.read.layouts.doubts import BROAD, COUNTS, REPEATED, TRANSPOSED, UNSORTED, WIDE, View
-from spagree.read.layouts.long import joined
+from spagree.read.layouts.doubts import BROAD, COUNTS, ONE_HOT, REPEATED, TRANSPOSED, UNSORTED, WIDE, View
+from spagree.read.layouts.long import joined, named, renamed
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown, wrong_cell
-from spagree.read.words import ranked, words
+from spagree.read.words import plain_name, ranked, words
 
 
 def wide(table: Table, request: Request) -> Layout:
@@ -38,31 +38,16 @@ def _paired(table: Table, request: Request) -> Layout:
             f"{table.name}: {found}; in a wide table {opt.annotator} names the columns that say who gave the labels in "
             f"those of {opt.label}: name as many of one as of the other, or none of the annotators"
         )
-    roles = () if request.each_row else (ITEM, *request.also())
-    found_roles = columns.resolve(table.columns, request.named(), roles, frozenset((*labels, *people)))
-    places = request.places(table, found_roles.positions)
-    keys = places.pop(ITEM, ())
-    frame = table.load(list(dict.fromkeys([*keys, *labels, *people, *(p for each in places.values() for p in each)])))
-    frame, mixed = cells.in_one_type(frame, labels)
-    row = [ROW] if table.is_ordered else []
-    item = joined(keys) if keys else nw.col(ROW)
-    beside = [nw.col(cell(positions[0])).alias(role) for role, positions in places.items()]
-    every = [
-        frame.select(
-            item.alias(ITEM), nw.col(cell(who)).alias(ANNOTATOR), nw.col(cell(label)).alias(LABEL), *beside, *row
-        )
-        for who, label in zip(people, labels, strict=True)
-    ]
-    rows = nw.concat(every).filter(~nw.col(LABEL).is_null())
-    names = {ITEM: " + ".join(table.columns[p] for p in keys) or "row number"}
-    names |= {
-        role: Message(listed([table.columns[p] for p in of_role], limit=5))
-        for role, of_role in ((ANNOTATOR, people), (LABEL, labels))
-    }
-    names |= {role: table.columns[positions[0]] for role, positions in places.items()}
-    guessed = found_roles.guessed & names.keys()
-    rows = cells.with_missing(rows, request.missing_texts, normalize=request.normalize)
-    return Layout(rows, "wide", names, guessed, mixed)
+    roles = request.roles(table, (ITEM, *request.also()), frozenset((*labels, *people)))
+    places = {ITEM: (), **roles.places}
+    needed = [*labels, *people, *(p for positions in places.values() for p in positions)]
+    frame, mixed = cells.in_one_type(table.load(list(dict.fromkeys(needed))), labels)
+    pairs = zip(people, labels, strict=True)
+    every = [renamed(frame, table, {ITEM: (), ANNOTATOR: [who], LABEL: [label], **places}) for who, label in pairs]
+    given = nw.concat(every).filter(~nw.col(LABEL).is_null())
+    given = cells.with_missing(given, request.missing_texts, normalize=request.normalize)
+    names = {ITEM: "", **named(table, {ANNOTATOR: people, LABEL: labels}, limit=5), **named(table, places)}
+    return Layout(given, WIDE, names, roles.guessed & names.keys(), mixed)
 
 
 def transposed(table: Table, request: Request) -> Layout:
@@ -85,51 +70,42 @@ def counts(table: Table, request: Request) -> Layout:
 
 def _broad(table: Table, request: Request, layout: str) -> Layout:
     """One row per cell, which holds a label or a count, under the name of its column."""
-    view, warnings = _view(table, request, layout)
     key, variable, value = {
         WIDE: (ITEM, ANNOTATOR, LABEL),
         TRANSPOSED: (ANNOTATOR, ITEM, LABEL),
         COUNTS: (ITEM, LABEL, COUNT),
     }[layout]
-    keys, compared, names = view.places.get(key, ()), view.compared, table.columns
-    beside = {role: positions[0] for role, positions in view.places.items() if role != key}
+    view, warnings = _view(table, request, layout, key)
+    places, compared = {key: (), **view.places}, view.compared
     if layout == WIDE and request.duplicates == "error":
         doubts.refuse(replace(view, stage=REPEATED))
-    frame = table.load(list(dict.fromkeys([*keys, *compared, *beside.values()])))
+    frame = table.load(list(dict.fromkeys([*compared, *(p for positions in places.values() for p in positions)])))
     if layout == COUNTS and not table.is_text:
         cells.refuse_text_counts(frame, table, compared)
-        frame, _ = cells.in_one_type(frame, compared)
-    elif layout != COUNTS:
+    if layout != COUNTS or not table.is_text:
         frame, mixed = cells.in_one_type(frame, compared)
-        warnings += mixed
-    prepared = frame.with_columns(
-        (joined(keys) if keys else nw.col(ROW)).alias(key),
-        *(nw.col(cell(place)).alias(role) for role, place in beside.items()),
-    )
-    kept = [key, *([ROW] if table.is_ordered else []), *beside]
-    rows = cells.unpivoted(prepared, kept, {cell(p): names[p] for p in compared}, variable, value)
+        warnings += mixed if layout != COUNTS else ()
+    prepared = frame.with_columns(joined(positions).alias(role) for role, positions in places.items())
+    kept = [key, *([ROW] if table.is_ordered else []), *(role for role in places if role != key)]
+    rows = cells.unpivoted(prepared, kept, {cell(p): table.columns[p] for p in compared}, variable, value)
     if layout == COUNTS:
         rows = cells.whole_counts(rows, table)
     else:  # an empty cell is not an annotation
-        rows = cells.with_missing(
-            rows.filter(~nw.col(LABEL).is_null()), request.missing_texts, normalize=request.normalize
-        )
-    understood = {key: " + ".join(names[p] for p in keys) or "row number"}
-    understood[variable] = Message(listed([names[p] for p in compared], limit=5))
-    understood = {role: understood[role] for role in (ITEM, ANNOTATOR, LABEL) if role in understood}
-    understood |= {role: names[place] for role, place in beside.items()}
-    guessed = frozenset({key} if keys and not request.names(key) else ()) | (beside.keys() & {LINK})
-    apart = doubts.apart_rows(table, keys) if layout == WIDE else ""
-    return Layout(rows, layout, understood, guessed, warnings + doubts.warnings(view), apart=apart)
+        given = rows.filter(~nw.col(LABEL).is_null())
+        rows = cells.with_missing(given, request.missing_texts, normalize=request.normalize)
+    names = {**named(table, places), **named(table, {variable: compared}, limit=5)}
+    names = {role: names[role] for role in (*(r for r in (ITEM, ANNOTATOR, LABEL) if r in names), *places)}
+    guessed = frozenset({LINK, *([] if request.names(key) else [key])} & view.places.keys())
+    apart = doubts.apart_rows(table, places[key]) if layout == WIDE else ""
+    return Layout(rows, layout, names, guessed, warnings + doubts.warnings(view), apart=apart)
 
 
-def _view(table: Table, request: Request, layout: str) -> tuple[View, tuple[Warning, ...]]:
+def _view(table: Table, request: Request, layout: str, key: str) -> tuple[View, tuple[Warning, ...]]:
     """Which columns identify a row, and which hold annotators, items or classes; warnings list the others."""
-    key, what = ANNOTATOR if layout == TRANSPOSED else ITEM, BROAD[layout]
+    what = BROAD[layout]
     if key == ANNOTATOR and request.each_row:
-        raise UsageError(
-            f"{opt.item(EACH_ROW)}: every row is an annotator here, and every column an item; leave it out"
-        )
+        reason = "every row is an annotator here, and every column an item"
+        raise UsageError(f"{opt.item(EACH_ROW)}: {reason}; leave it out")
     request.refuse((ANNOTATOR if key == ITEM else ITEM, TIME, "question"), f"every column is one {what}")
     chosen = columns.several(table.columns, request.names(LABEL))
     beside = {role: columns.find(table.columns, request.named()[role], opt[role]) for role in request.also()}
@@ -139,20 +115,20 @@ def _view(table: Table, request: Request, layout: str) -> tuple[View, tuple[Warn
             name = shown(request.names(key)[0])
             raise ColumnError(f"column {name} was given for {opt[key]} and for {opt.label}; name it once")
         first = None
-    keys = () if first is None else request.places(table, {key: first})[key]
+    further = columns.several(table.columns, request.names(key)[1:], opt[key])
+    keys = () if first is None else (first, *further)
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with {opt[key]}")
     link = columns.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
     beside |= {} if link is None else {LINK: link}
-    free = [p for p in range(len(table.columns)) if p not in (*keys, *beside.values())]
     places = {**({key: keys} if keys else {}), **{role: (place,) for role, place in beside.items()}}
-    where = [condition.column for condition in request.conditions()]
-    excluded = request.excluded
-    view = View(table, layout, places, guessed=() if chosen else (LABEL,), chosen=where, excluded=excluded)
-    compared, aside = (chosen, ()) if chosen else _sorted(view, free)
-    if not compared:
+    view = View(table, layout, places, tuple(chosen), () if chosen else (LABEL,), request)
+    aside: tuple[Warning, ...] = ()
+    if not chosen:
+        compared, aside = _sorted(view)
+        view = replace(view, compared=tuple(compared))
+    if not view.compared:
         raise ColumnError(f"{table.name}: no {what} columns besides the {key}; columns: {listed(table.columns)}")
-    view = replace(view, compared=tuple(compared))
     doubts.refuse(view)
     return view, aside
 
@@ -164,62 +140,53 @@ def _key(table: Table, request: Request, key: str, taken: frozenset[int]) -> int
     if key == ITEM or request.names(key):
         return columns.resolve(table.columns, request.named(), [key], taken).positions.get(key)
     for names in ranked("people"):
-        hits = [i for i, column in enumerate(table.columns) if columns.plain_name(column) in names]
+        hits = [i for i, column in enumerate(table.columns) if plain_name(column) in names]
         if len(hits) == 1:
             return hits[0]
     return None
 
 
-def _sorted(view: View, free: Sequence[int]) -> tuple[Sequence[int], tuple[Warning, ...]]:
+def _sorted(view: View) -> tuple[Sequence[int], tuple[Warning, ...]]:
     """The columns to compare, judged by their contents; warnings list the others."""
     table, what = view.table, BROAD[view.layout]
+    taken = {p for positions in view.places.values() for p in positions}
     # The index that pandas writes has no name.
-    every = [p for p in free if table.columns[p] and not table.columns[p].startswith("Unnamed: ")]
-    unnamed = columns_at(table, [p for p in free if p not in every]).values()
+    every = [p for p in view.free() if not table.columns[p].startswith("Unnamed: ")]
+    rest = [p for p in range(len(table.columns)) if p not in taken and p not in every]
+    unnamed = columns_at(table, rest).values()
     lost = [str(each.position + 1) for each in unnamed if 0 < len(each.values) < len(each.cells)]  # no row numbers
-    message = (
-        f"columns without a name were ignored (column {', '.join(lost[:8])}): give each {what} a name in the header"
-    )
-    nameless = (Warning("columns_aside", message),) if lost else ()
     unsorted = replace(view, compared=tuple(every), stage=UNSORTED)
     doubts.refuse(unsorted)
     sampled = dict(zip(every, unsorted.ratings, strict=True))
-    if what == "class":
+    rated, aside = every, dict[int, str]()
+    if view.layout == COUNTS:
         numbers = {p: column for p, column in sampled.items() if any(map(NUMBER.fullmatch, column.values))}
-        classes = columns.without_sums(numbers)
-        others = [p for p in sampled if p not in classes]
-        strange = {p: "not one of the counts" if p in numbers else "no numbers" for p in others}
-        return tuple(classes), (*_aside(table, strange, what), *nameless)
-    if len(every) <= 1:
-        return every, nameless
-    kinds = columns.sort_out(sampled, is_form=view.layout == TRANSPOSED)
-    if len(kinds.groups) > 1:  # they answer different questions, unless nobody ever agreed
-        groups = [listed([table.columns[p] for p in group], limit=6) for group in kinds.groups[:4]]
-        options = table.options(LABEL, kinds.rated[:6])
-        raise ColumnError(
-            f"{table.name}: these groups of columns share no value, so they do not answer the same question: "
-            f"{' | '.join(groups)}; name the {what} columns that belong together, e.g. {options}"
-        )
-    has_key = not {ITEM, ANNOTATOR}.isdisjoint(view.places)
-    ids = [p for p in kinds.rated if sampled[p].is_id] if has_key else []
-    if len(ids) == len(kinds.rated):
-        ids = []
-    aside = {**kinds.aside, **dict.fromkeys(ids, "a different value in each row")}
-    rated = [p for p in kinds.rated if p not in aside]
-    return rated, (*_aside(table, aside, what), *nameless)
-
-
-def _aside(table: Table, aside: Mapping[int, str], what: str) -> Iterator[Warning]:
-    reasons: defaultdict[str, list[str]] = defaultdict(list)
+        rated = list(columns.without_sums(numbers))
+        aside = {p: "not one of the counts" if p in numbers else "no numbers" for p in every if p not in rated}
+    elif len(every) > 1:
+        kinds = columns.sort_out(sampled, is_form=view.layout == TRANSPOSED)
+        if len(kinds.groups) > 1:  # they answer different questions, unless nobody ever agreed
+            groups = " | ".join(view.named(group, 6) for group in kinds.groups[:4])
+            raise ColumnError(
+                f"{table.name}: these groups of columns share no value, so they do not answer the same question: "
+                f"{groups}; name the {what} columns that belong together, e.g. {table.options(LABEL, kinds.rated[:6])}"
+            )
+        has_key = not {ITEM, ANNOTATOR}.isdisjoint(view.places)
+        ids = [p for p in kinds.rated if has_key and sampled[p].is_id]
+        ids = ids if len(ids) < len(kinds.rated) else []
+        aside = {**kinds.aside, **dict.fromkeys(ids, "a different value in each row")}
+        rated = [p for p in kinds.rated if p not in aside]
+    reasons: defaultdict[str, list[int]] = defaultdict(list)
     for position, reason in aside.items():
-        reasons[reason].append(table.columns[position])
-    named = "; ".join(f"{listed(names, limit=8)} ({reason})" for reason, names in reasons.items())
-    if aside:
-        yield Warning(
-            "columns_aside",
-            f"columns that do not look like one {what} each were ignored: {named}. If they are, name every "
-            f"{what} column with {opt.label}",
-        )
+        reasons[reason].append(position)
+    named_aside = "; ".join(f"{view.named(positions, 8)} ({reason})" for reason, positions in reasons.items())
+    messages = [
+        f"columns that do not look like one {what} each were ignored: {named_aside}. If they are, name every {what} "
+        f"column with {opt.label}",
+        f"columns without a name were ignored (column {', '.join(lost[:8])}): give each {what} a name in the header",
+    ]
+    found = [message for message, is_so in zip(messages, (aside, lost), strict=True) if is_so]
+    return rated, tuple(Warning("columns_aside", message) for message in found)
 
 
 NUMBER = re.compile(r"-*\d*\.?\d+|-*\d+\.")
@@ -231,13 +198,13 @@ def one_hot(table: Table, request: Request) -> Layout:
     """The classes set in a row are its label; several of them form a set."""
     request.refuse(("question", TIME, *([ITEM] if request.each_row else [])), "a row is one annotation of an item")
     chosen = columns.several(table.columns, request.names(LABEL))
-    roles = columns.resolve(table.columns, request.named(), (ITEM, ANNOTATOR, *request.also()), frozenset(chosen))
+    roles = request.roles(table, (ITEM, ANNOTATOR, *request.also()), frozenset(chosen))
     if ITEM not in roles.positions:
         raise ColumnError(
             f"{table.name}: no column looks like the item; name it with {opt.item} ({listed(table.columns)})"
         )
-    places = request.places(table, roles.positions)
-    doubts.refuse(View(table, "one-hot", places, guessed=roles.guessed))
+    places = roles.places
+    doubts.refuse(View(table, ONE_HOT, places, guessed=roles.guessed))
     free = table.free(places)
     switches = {p: column for p, column in columns_at(table, free).items() if column.is_switch}
     classes = chosen or list(columns.without_flags(switches))
@@ -254,17 +221,16 @@ def one_hot(table: Table, request: Request) -> Layout:
         if examples := collected(wrong.select(cell(place), *row).head(SHOWN_PROBLEMS)):
             problems = [wrong_cell(table.name, table.columns[place], value, number) for value, *number in examples]
             raise DataError("cells of a one-hot table are 0 or 1; correct them, or name the class columns", problems)
-    shown_columns = [joined(positions).alias(role) for role, positions in places.items()]
-    labelled = frame.select(*shown_columns, _label(table, classes).alias(LABEL), *row)
-    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
-    names[LABEL] = Message(listed([table.columns[p] for p in classes], limit=5))
+    about = [joined(positions).alias(role) for role, positions in places.items()]
+    labelled = frame.select(*about, _label(table, classes).alias(LABEL), *row)
+    names = {**named(table, places), **named(table, {LABEL: classes}, limit=5)}
     aside = [] if chosen else [table.columns[p] for p in free if p not in classes]
     message = (
         f"columns with values other than 0 and 1, or with flags, were ignored: {listed(aside, limit=8)}. If they are "
         f"classes, name every class column with {opt.label}"
     )
     warnings = (Warning("columns_aside", message),) if aside else ()
-    return Layout(labelled, "one-hot", names, roles.guessed, warnings)
+    return Layout(labelled, ONE_HOT, names, roles.guessed, warnings)
 
 
 def _text(position: int) -> nw.Expr:

@@ -1,9 +1,9 @@
 """What a table looks like although it is read as something else: one entry per doubt.
 
-An entry says of which layouts it is asked, what it needs to see, and what it tells the user with the remedy; its
-function looks at a view and yields the values of what it says, once for each finding. A view is a table as it is read
-or as it would be read: of the first rows, or of all of them. A doubt that refuses raises an error before anything is
-loaded; the others become warnings.
+An entry says of which layouts it is asked, what it needs to see, and whether it refuses the table; its
+function looks at a view and yields what the user is told, with the remedy, once for each finding. A view is a
+table as it is read or as it would be read: of the first rows, or of all of them. A doubt that refuses raises
+an error before anything is loaded; the others become warnings.
 """
 
 from __future__ import annotations
@@ -15,36 +15,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, combinations, product
 from math import log
-from typing import Any
 
 from spagree.errors import ColumnError, DataError, DuplicateError, SpansError, count
 from spagree.messages import Warning, opt
+from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
-from spagree.read.columns import (
-    Sampled,
-    as_pivot,
-    columns_at,
-    counted_as,
-    is_data,
-    is_item,
-    is_list,
-    is_numbered,
-    is_object,
-    is_person,
-    may_be_labels,
-    named_like,
-    plain_name,
-    plain_text,
-    row_keys,
-    rows_of,
-    whole_rows,
-    words_of,
-)
+from spagree.read.columns import Sampled, is_list, is_object, plain_text, row_keys, rows_of, whole_rows
 from spagree.read.layouts.lists import are_parallel, fields, listed_values, parted, separator_of
-from spagree.read.request import EACH_ROW
+from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import MOST_NAMED, Table, listed, shown
 from spagree.read.where import Condition
-from spagree.read.words import phrases, ranked, words
+from spagree.read.words import is_item, is_numbered, is_person, named_like, phrases, plain_name, ranked, words, words_of
 
 LONG, WIDE, TRANSPOSED, COUNTS, ONE_HOT = "long", "wide", "transposed", "counts", "one-hot"
 UNKNOWN = "unknown"  # before a layout is found
@@ -53,18 +34,14 @@ BROAD = {WIDE: "annotator", TRANSPOSED: "item", COUNTS: "class"}  # and what eac
 REPEATED = "repeated"  # wide, where an annotator may not label an item twice
 QUESTION = "question"
 
-Values = Mapping[str, Any]
-"""What a doubt says, by the names in its sentence; ``hints``: the lines below an error."""
-
 
 @dataclass(frozen=True)
 class View:
     """A table as it is read: what doubts look at.
 
-    ``places``: the columns of each role; ``compared``: the columns of annotators, items or classes of a broad table;
-    ``guessed``: the roles that nobody named; ``question``: the column of the questions of a long table; ``chosen``:
-    the columns that --where names; ``excluded``: the annotators who are left out; ``stage``: the layout, or one of
-    UNKNOWN, UNSORTED and REPEATED; ``is_told``: the user named the layout.
+    ``places``: the columns of each role; ``compared``: those of annotators, items or classes of a broad table;
+    ``guessed``: the roles that nobody named; ``request``: what the user asked; ``question``: the column of
+    the questions of a long table; ``stage``: the layout, or one of UNKNOWN, UNSORTED and REPEATED.
     """
 
     table: Table
@@ -72,126 +49,139 @@ class View:
     places: Mapping[str, Sequence[int]]
     compared: Sequence[int] = ()
     guessed: Collection[str] = ()
+    request: Request = field(default_factory=Request)
     question: int | None = None
-    chosen: Collection[str] = ()
-    excluded: Collection[str] = ()
     stage: str = ""
-    is_told: bool = False
     _columns: dict[int, Sampled] = field(default_factory=dict, init=False)  # of this table's rows
 
     def columns(self, positions: Iterable[int]) -> list[Sampled]:
         """What these columns hold."""
         wanted = list(positions)
-        self._columns.update(columns_at(self.table, [p for p in wanted if p not in self._columns]))
+        self._columns.update(columns.columns_at(self.table, [p for p in wanted if p not in self._columns]))
         return [self._columns[p] for p in wanted]
 
-    def column(self, position: int) -> Sampled:
-        """What one column holds."""
-        return self.columns([position])[0]
+    def column(self, role: str) -> Sampled:
+        """What the first column of a role holds."""
+        return self.columns(self.places[role][:1])[0]
 
-    @property
+    def named(self, positions: Iterable[int], limit: int = 30) -> str:
+        """The names of these columns, as a message shows them."""
+        return listed([self.table.columns[p] for p in positions], limit)
+
+    @cached_property
     def ratings(self) -> list[Sampled]:
         """The columns that are compared."""
         return self.columns(self.compared)
+
+    @property
+    def kept(self) -> list[Sampled]:
+        """The same without those of annotators who are left out."""
+        return [column for column in self.ratings if column.name not in self.request.excluded]
+
+    @cached_property
+    def whole(self) -> list[tuple[int, ...]]:
+        """The rows of the columns that are compared, if all are whole numbers."""
+        return whole_rows(self.ratings) if all(column.is_whole for column in self.ratings) else []
 
     @cached_property
     def items(self) -> list[str]:
         """The item of each row."""
         return row_keys(self.table, self.places.get(ITEM, ()))
 
-    def of_items(self, position: int) -> dict[str, set[str]]:
-        """The values of a column for each item that has any."""
-        values: defaultdict[str, set[str]] = defaultdict(set)
-        for item, cell in zip(self.items, self.column(position).cells, strict=False):
-            if text := plain_text(cell):
-                values[item].add(text)
-        return values
-
     @cached_property
     def answers(self) -> Collection[Mapping[str, str]]:
         """The labels that annotators gave each item, as far as is known who did; the last of one annotator's."""
         if self.layout != LONG:
-            columns = [column for column in self.ratings if column.name not in self.excluded]
-            rows = (map(plain_text, row) for row in rows_of(columns))
-            return [{c.name: label for c, label in zip(columns, row, strict=True) if label} for row in rows]
+            rows = (map(plain_text, row) for row in rows_of(self.kept))
+            return [{c.name: label for c, label in zip(self.kept, row, strict=True) if label} for row in rows]
         items: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        if self.has(ANNOTATOR):
+        excluded = self.request.excluded
+        if ANNOTATOR in self.places:
             people, labels = (row_keys(self.table, self.places[role]) for role in (ANNOTATOR, LABEL))
             for item, who, label in zip(self.items, people, labels, strict=True):
-                if who and label and who not in self.excluded:
+                if who and label and who not in excluded:
                     items[item][who] = label
         return items.values()
 
-    @property
-    def size(self) -> int:
-        """How many rows are seen."""
-        return len(self.ratings[0].cells) if self.compared else len(self.table.sample)
+    def of_items(self, position: int) -> dict[str, set[str]]:
+        """The values of a column for each item that has any."""
+        values: defaultdict[str, set[str]] = defaultdict(set)
+        for item, cell in zip(self.items, self.columns([position])[0].cells, strict=False):
+            if text := plain_text(cell):
+                values[item].add(text)
+        return values
 
     def free(self, *names: str) -> list[int]:
-        """The columns without a role, or those of them that have a name in one of these lists."""
-        free = self.table.free(self.places)
-        return [p for p in free if plain_name(self.table.columns[p]) in words(*names)] if names else free
+        """The columns without a role; with lists, those that they name."""
+        return self.table.free(self.places, *names)
 
     def unchosen(self, *names: str) -> list[int]:
         """The same without the columns that --where names."""
-        return [p for p in self.free(*names) if self.table.columns[p] not in self.chosen]
-
-    def has(self, role: str) -> bool:
-        """Whether a column has this role."""
-        return self.question is not None if role == QUESTION else role in self.places
+        chosen = [condition.column for condition in self.request.conditions()]
+        return [p for p in self.free(*names) if self.table.columns[p] not in chosen]
 
     def different(self, *roles: str) -> int:
         """How many combinations of values the columns of these roles have."""
         return self.table.different([p for role in roles for p in self.places[role]])
 
+    @cached_property
+    def is_one_each(self) -> bool:
+        """Whether every row has an item of its own."""
+        return self.different(ITEM) == len(self.table.sample)
+
+
+Says = Iterator[str | tuple[str, list[str]]]
+"""What a doubt tells the user; an error may have further lines."""
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A doubt about tables: its public code, what it says and needs; the function below it sees it.
+    """When a doubt about a table is asked; the function below it sees it, and is called like its public code.
 
-    ``of``: layouts, or UNSORTED; ``rows``: the fewest; ``guessed``, ``needs``, ``lacks``: roles that were guessed,
-    that have a column, and that have none; ``refuses``: the error, if the table is not read.
+    ``of``: layouts, or UNSORTED; ``rows``: the fewest; ``guessed``: a role that was guessed; ``needs`` and
+    ``lacks``: roles that have a column, and that have none; ``beside``: there are columns without a role;
+    ``refuses``: the error, if the table is not read.
     """
 
-    code: str
-    says: str
     of: Collection[str]
     rows: int = 1
-    guessed: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    guessed: str = ""
+    needs: str = ""
     lacks: tuple[str, ...] = ()
+    beside: bool = False
     refuses: type[DataError] | None = None
 
-    def __call__(self, seen: Callable[[View], Iterable[Values]]) -> Callable[[View], Iterable[Values]]:
+    def __call__(self, seen: Callable[[View], Says]) -> Callable[[View], Says]:
         """Enter it in the table of all doubts."""
-        DOUBTS[self.code] = (self, seen)
+        DOUBTS[seen.__name__] = (self, seen)
         return seen
 
 
-DOUBTS: dict[str, tuple[Doubt, Callable[[View], Iterable[Values]]]] = {}
+DOUBTS: dict[str, tuple[Doubt, Callable[[View], Says]]] = {}
 
 
 def refuse(view: View) -> None:
     """Refuse a table that is certainly not what it is read as."""
-    for doubt, values in _found(view, refusing=True):
-        refused = doubt.refuses or DataError
-        raise refused(f"{view.table.name}: {doubt.says.format(**values)}", values.get("hints", ()))
+    for code, says in _found(view, refusing=True):
+        sentence, lines = says if isinstance(says, tuple) else (says, [])
+        raise (DOUBTS[code][0].refuses or DataError)(f"{view.table.name}: {sentence}", lines)
 
 
 def warnings(view: View) -> tuple[Warning, ...]:
     """What else the table looks like."""
-    return tuple(Warning(doubt.code, doubt.says.format(**values)) for doubt, values in _found(view, refusing=False))
+    return tuple(Warning(code, str(says)) for code, says in _found(view, refusing=False))
 
 
-def _found(view: View, *, refusing: bool) -> Iterator[tuple[Doubt, Values]]:
+def _found(view: View, *, refusing: bool) -> Iterator[tuple[str, str | tuple[str, list[str]]]]:
     """What the doubts see that are about such a view."""
-    stage = view.stage or view.layout
-    for doubt, seen in DOUBTS.values():
-        if (doubt.refuses is not None) != refusing or stage not in doubt.of or view.size < doubt.rows:
-            continue
-        has_all = all(map(view.has, doubt.needs)) and not any(map(view.has, doubt.lacks))
-        if has_all and set(doubt.guessed) <= set(view.guessed):
-            yield from ((doubt, values) for values in seen(view))
+    stage, known = view.stage or view.layout, {*view.places, *([] if view.question is None else [QUESTION])}
+    size = len(view.ratings[0].cells) if view.compared else len(view.table.sample)
+    has_free = bool(view.table.free(view.places))
+    for code, (doubt, seen) in DOUBTS.items():
+        is_asked = (doubt.refuses is not None) == refusing and stage in doubt.of and size >= doubt.rows
+        has_all = {doubt.needs} - {""} <= known and known.isdisjoint(doubt.lacks) and (has_free or not doubt.beside)
+        if is_asked and has_all and (not doubt.guessed or doubt.guessed in view.guessed):
+            yield from ((code, says) for says in seen(view))
 
 
 # Long tables: spans, boxes and nested cells
@@ -202,30 +192,33 @@ MIN_ITEMS_OF_TEXTS, NEARLY = 10, 0.8
 MOST_OFFSET = 1e8  # larger numbers are times, not places in a text
 
 
-@Doubt(
-    "spans",
-    "columns {columns} mark spans, not classes; measure how much people agree on them with "
-    f"{opt.format('spans')}, and measure_spans() in Python",
-    of=(LONG,),
-    refuses=SpansError,
-)
-def spans(view: View) -> Iterator[Values]:
-    """Columns of starts and ends that vary within an item."""
+@Doubt([LONG], beside=True, refuses=SpansError)
+def spans(view: View) -> Says:
+    """Columns of numbers, each start before its end, that differ between the rows of an item."""
     for marked in _varying_positions(view, "spans"):
-        if set(marked) <= set(view.free()) and _are_spans(view, *marked):
-            yield {"columns": listed([view.table.columns[p] for p in marked])}
+        spans: defaultdict[str, set[tuple[float, float]]] = defaultdict(set)
+        for item, *places in zip(view.items, *(column.cells for column in view.columns(marked)), strict=True):
+            try:
+                start, end = (float(str(place)) for place in places)
+            except ValueError:
+                if places[0] in (None, ""):
+                    continue
+                break
+            if start > end or end > MOST_OFFSET:
+                break
+            spans[item].add((start, end))
+        else:
+            if set(marked) <= set(view.free()) and any(len(of_item) > 1 for of_item in spans.values()):
+                how = f"{opt.format('spans')}, and measure_spans() in Python"
+                names = view.named(marked)
+                yield f"columns {names} mark spans, not classes; measure how much people agree on them with {how}"
 
 
-@Doubt(
-    "boxes",
-    "columns {columns} mark boxes, not classes; to compare boxes, use a measure made for boxes",
-    of=(LONG,),
-    refuses=DataError,
-)
-def boxes(view: View) -> Iterator[Values]:
+@Doubt([LONG], beside=True, refuses=DataError)
+def boxes(view: View) -> Says:
     """Columns of corners that vary within an item."""
     for marked in _varying_positions(view, "boxes"):
-        yield {"columns": listed([view.table.columns[p] for p in marked])}
+        yield f"columns {view.named(marked)} mark boxes, not classes; to compare boxes, use a measure made for boxes"
 
 
 def _varying_positions(view: View, what: str) -> Iterator[list[int]]:
@@ -233,51 +226,30 @@ def _varying_positions(view: View, what: str) -> Iterator[list[int]]:
     table, items = view.table, view.places[ITEM]
     plain = {plain_name(name): p for p, name in enumerate(table.columns)}
     for names in ranked(what):
-        if all(name in plain for name in names):
-            marked = [plain[name] for name in names]
-            if table.different([*items, *marked]) > table.different(items):
-                yield marked
+        marked = [plain[name] for name in names if name in plain]
+        if len(marked) == len(names) and table.different([*items, *marked]) > table.different(items):
+            yield marked
 
 
-def _are_spans(view: View, start: int, end: int) -> bool:
-    """Whether these are numbers, each start before its end, that differ between the rows of an item."""
-    spans: defaultdict[str, set[tuple[float, float]]] = defaultdict(set)
-    for item, *places in zip(view.items, *(column.cells for column in view.columns((start, end))), strict=True):
-        try:
-            span = (float(str(places[0])), float(str(places[1])))
-        except ValueError:
-            if places[0] in (None, ""):
-                continue
-            return False
-        if span[0] > span[1] or span[1] > MOST_OFFSET:
-            return False
-        spans[item].add(span)
-    return any(len(of_item) > 1 for of_item in spans.values())
-
-
-@Doubt(
-    "labels_are_objects",
-    "column {name} holds objects, such as {first}, not labels; {remedy}",
-    of=(LONG,),
-    refuses=DataError,
-)
-def labels_are_objects(view: View) -> Iterator[Values]:
+@Doubt([LONG], refuses=DataError)
+def labels_are_objects(view: View) -> Says:
     """A tool's whole answers, or those of all annotators of an item."""
-    column = view.column(view.places[LABEL][0])
+    column = view.column(LABEL)
     if column.values and all(map(is_object, column.values)):
         ways = fields(column)
         remedy = "write the field that is the label into a separate column"
-        if ways and view.different(ITEM) == view.size:
+        if ways and view.is_one_each:
             item = each_row(view.table, view.places[ITEM])
             remedy = f"if they are all labels of an item, use {opt.format('lists')} {item} {ways[0]}"
-        yield {"name": shown(column.name), "first": shown(next(iter(column.values))), "remedy": remedy}
+        first = shown(next(iter(column.values)))
+        yield f"column {shown(column.name)} holds objects, such as {first}, not labels; {remedy}"
 
 
 def each_row(table: Table, items: Sequence[int]) -> str:
     """The item where each row is one: by these columns if they are unique, by another that is, or by its number."""
     unique = [
         column.position
-        for column in columns_at(table, range(len(table.columns))).values()
+        for column in columns.columns_at(table, range(len(table.columns))).values()
         if column.name and column.is_id and not (column.is_text or column.is_elsewhere or column.is_nested)
     ]
     unique.sort(key=lambda p: plain_name(table.columns[p]) not in words(ITEM))
@@ -286,96 +258,76 @@ def each_row(table: Table, items: Sequence[int]) -> str:
     return table.options(ITEM, keys) if keys else opt.item(EACH_ROW)
 
 
-@Doubt(
-    "labels_are_lists",
-    "column {name} holds lists, such as {first}{why}: if these are the labels of several annotators, use {options}",
-    of=(LONG,),
-    rows=2,
-    refuses=DataError,
-)
-def labels_are_lists(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=2, refuses=DataError)
+def labels_are_lists(view: View) -> Says:
     """All labels of an item in one cell: several rows have one label twice, or no item has a second row."""
-    (label, *_), items = view.places[LABEL], view.places[ITEM]
-    column, people = view.column(label), view.columns(view.places.get(ANNOTATOR, ()))
+    column, people = view.column(LABEL), view.columns(view.places.get(ANNOTATOR, ()))
     lists = {value: listed_values(value) for value in column.values if is_list(value)}
-    is_alone = view.different(ITEM) == view.size and all(are_parallel(who, column) for who in people)
+    is_alone = view.is_one_each and all(are_parallel(who, column) for who in people)
     if is_alone and not lists and (several := parted(column)):
         mark = separator_of(column.values)
         lists = {value: [part.strip() for part in value.split(mark)] for value in several}
         kinds = {part for parts in lists.values() for part in parts}
-        lists = lists if len(lists) >= NEARLY * len(column.values) and 2 * len(kinds) <= view.size else {}
+        lists = lists if len(lists) >= NEARLY * len(column.values) and 2 * len(kinds) <= len(column.cells) else {}
     repeated = [value for value, parts in lists.items() if len(set(parts)) < len(parts)]
-    if not lists or not (repeated or (is_alone and len(lists) >= NEARLY * len(column.values))):
-        return
-    why = ", which has one value twice and so is no set" if repeated else " in the one row of each item"
-    options = f"{opt.format('lists')} {each_row(view.table, items)} {opt.label(column.name)}"
-    options += "".join(f" {opt.annotator(who.name)}" for who in people)
-    yield {"name": shown(column.name), "first": shown([*repeated, *lists][0]), "why": why, "options": options}
+    if lists and (repeated or (is_alone and len(lists) >= NEARLY * len(column.values))):
+        first = shown([*repeated, *lists][0])
+        why = ", which has one value twice and so is no set" if repeated else " in the one row of each item"
+        options = f"{opt.format('lists')} {each_row(view.table, view.places[ITEM])} {opt.label(column.name)}"
+        options += "".join(f" {opt.annotator(who.name)}" for who in people)
+        yield (
+            f"column {shown(column.name)} holds lists, such as {first}{why}: if these are the labels of several "
+            f"annotators, use {options}"
+        )
 
 
-@Doubt(
-    "labels_and_lists",
-    "column {name} holds {one} as well as {other}, which would be two labels; write all of them in one way",
-    of=(LONG,),
-    refuses=DataError,
-)
-def labels_and_lists(view: View) -> Iterator[Values]:
+@Doubt([LONG], refuses=DataError)
+def labels_and_lists(view: View) -> Says:
     """A label alone in some rows and as the only one of a list in others."""
-    column = view.column(view.places[LABEL][0])
+    column = view.column(LABEL)
     for value in column.values:
         if is_list(value) and len(alone := listed_values(value)) == 1 and alone[0] in column.values:
-            yield {"name": shown(column.name), "one": shown(value), "other": shown(alone[0])}
+            one = f"{shown(value)} as well as {shown(alone[0])}"
+            yield f"column {shown(column.name)} holds {one}, which would be two labels; write all of them in one way"
 
 
-@Doubt(
-    "labels_side_by_side",
-    "one row per item, and several columns of labels ({names}); to compare them: {options}; to know who gave which "
-    "label, write one row per label",
-    of=(LONG,),
-    guessed=(LABEL,),
-    refuses=ColumnError,
-)
-def labels_side_by_side(view: View) -> Iterator[Values]:
+@Doubt([LONG], guessed=LABEL, beside=True, refuses=ColumnError)
+def labels_side_by_side(view: View) -> Says:
     """Columns label, label.1 … as pandas calls repeated columns."""
     table, (label,) = view.table, view.places[LABEL]
     again = re.compile(re.escape(table.columns[label]) + r"[._ ]?\d+", re.IGNORECASE)
-    more = [p for p in view.free() if again.fullmatch(table.columns[p])]
-    first, *others = view.columns([label, *more])
-    if any(column.shared([first]) for column in others) and view.different(ITEM) == view.size:
-        items, labels = table.options(ITEM, view.places[ITEM]), table.options(LABEL, [label, *more])
-        names = listed([table.columns[p] for p in (label, *more)])
-        yield {"names": names, "options": f"{opt.format('wide')} {items} {labels}"}
+    every = [label, *(p for p in view.free() if again.fullmatch(table.columns[p]))]
+    first, *others = view.columns(every)
+    if any(column.shared([first]) for column in others) and view.is_one_each:
+        options = f"{opt.format('wide')} {table.options(ITEM, view.places[ITEM])} {table.options(LABEL, every)}"
+        yield (
+            f"one row per item, and several columns of labels ({view.named(every)}); to compare them: {options}; to "
+            "know who gave which label, write one row per label"
+        )
 
 
-@Doubt(
-    "label_is_item_text",
-    "column {name} has a different value {where}, so it does not look like the label; name the column of the label "
-    "with {option} (columns: {columns})",
-    of=(LONG,),
-    guessed=(LABEL,),
-    refuses=ColumnError,
-)
-def label_is_item_text(view: View) -> Iterator[Values]:
+@Doubt([LONG], guessed=LABEL, refuses=ColumnError)
+def label_is_item_text(view: View) -> Says:
     """A guessed label that is part of the item, if its name allows that: nearly all values are different."""
-    table, label, items = view.table, view.places[LABEL], view.places[ITEM]
-    name, few, values = plain_name(table.columns[label[0]]), table.different(items), table.different(label)
+    table, label, rows = view.table, view.places[LABEL], len(view.table.sample)
+    name, few, values = plain_name(table.columns[label[0]]), view.different(ITEM), table.different(label)
     if name not in words("doubtful_labels") or few < MIN_ITEMS_OF_TEXTS:
         return
-    is_one_each = table.different([*items, *label]) == few < view.size and values > NEARLY * few
-    is_text = name != "value" and view.size >= MIN_ROWS_OF_LISTS and values > NEARLY * view.size
+    is_one_each = view.different(ITEM, LABEL) == few < rows and values > NEARLY * few
+    is_text = name != "value" and rows >= MIN_ROWS_OF_LISTS and values > NEARLY * rows
     if is_one_each or is_text:
         where = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
-        options = [opt.label(other.name) for other in _other_labels(view)[:MOST_NAMED]] or [opt.label]
-        all_columns = listed(table.columns)
-        option = " or ".join(options)
-        yield {"name": shown(table.columns[label[0]]), "where": where, "option": option, "columns": all_columns}
+        options = " or ".join([opt.label(other.name) for other in _other_labels(view)[:MOST_NAMED]] or [opt.label])
+        yield (
+            f"column {view.named(label)} has a different value {where}, so it does not look like the label; name the "
+            f"column of the label with {options} (columns: {listed(table.columns)})"
+        )
 
 
 def _other_labels(view: View) -> list[Sampled]:
     """The other columns that may hold labels: they vary within items and annotators."""
-    keys = [p for role in (ITEM, ANNOTATOR) if len(view.places.get(role, ())) == 1 for p in view.places[role]]
-    free = [column.position for column in view.columns(view.free()) if not column.is_beside_labels]
-    return may_be_labels(view.columns(p for p in free if not any(view.table.follows([key], p) for key in keys)))
+    keys = [view.places[role] for role in (ITEM, ANNOTATOR) if len(view.places.get(role, ())) == 1]
+    return columns.may_be_labels(view.table, view.columns(view.free()), keys)
 
 
 # Long tables: another column is the item or the label
@@ -384,113 +336,95 @@ def _other_labels(view: View) -> list[Sampled]:
 FEW_ITEMS, FEW_ROWS = 20, 20
 MIN_ROWS_TO_DOUBT_LABEL = 10
 FEWEST_REPEATED = 10  # items with several rows
+FEWEST_CLUSTERED = 9  # items; below this, little can be seen
+FOLLOWS = 0.3  # agreement beyond chance of labels with the answers that are known
 MOST_TRIED = 8  # columns that may be part of the item
 
 
-@Doubt(
-    "file_per_annotator",
-    "{files} files label the same items, and no column names annotators: if each file is one annotator, use {option}; "
-    "if their names are of no interest: {anyway}",
-    of=(LONG,),
-    rows=2,
-    lacks=(ANNOTATOR, COUNT),
-    refuses=DataError,
-)
-def file_per_annotator(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=2, lacks=(ANNOTATOR, COUNT), refuses=DataError)
+def file_per_annotator(view: View) -> Says:
     """No item twice in the first rows of a file, but most of them in those of several files."""
     sizes = view.table.shares
-    if len(sizes) < 2 or view.is_told or view.question is not None:  # noqa: PLR2004
+    if len(sizes) < 2 or view.request.format == LONG or view.question is not None:  # noqa: PLR2004
         return
     starts = accumulate(sizes, initial=0)
     parts = [view.items[start : start + size] for start, size in zip(starts, sizes, strict=False)]
     times = Counter(item for part in parts for item in set(part))
     if all(len(set(part)) == len(part) for part in parts) and 2 * sum(n > 1 for n in times.values()) > len(times):
-        yield {"files": view.table.files, "option": opt.format("per-annotator"), "anyway": opt.format(LONG)}
+        yield (
+            f"{view.table.files} files label the same items, and no column names annotators: if each file is one "
+            f"annotator, use {opt.format('per-annotator')}; if their names are of no interest: {opt.format(LONG)}"
+        )
 
 
-@Doubt(
-    "few_items",
-    "column {name} has only {few}, each labelled many times by the same annotator, so it does not look like the item; "
-    "{remedy} (columns: {columns})",
-    of=(LONG, ONE_HOT),
-    rows=FEW_ROWS,
-    guessed=(ITEM,),
-    needs=(ANNOTATOR,),
-    refuses=ColumnError,
-)
-def few_items(view: View) -> Iterator[Values]:
+@Doubt([LONG, ONE_HOT], rows=FEW_ROWS, guessed=ITEM, needs=ANNOTATOR, refuses=ColumnError)
+def few_items(view: View) -> Says:
     """A guessed item with a handful of values that every annotator labels again and again."""
-    table, few = view.table, view.different(ITEM)
+    table, few, rows = view.table, view.different(ITEM), len(view.table.sample)
     name = table.columns[view.places[ITEM][0]]
-    if plain_name(name) in words("surely_items") or few > FEW_ITEMS or 2 * view.different(ITEM, ANNOTATOR) > view.size:
+    if plain_name(name) in words("surely_items") or few > FEW_ITEMS or 2 * view.different(ITEM, ANNOTATOR) > rows:
         return
     if view.question is not None and table.different([view.question]) < few:
         return
     better = table.options(ITEM, telling(table, view.places))
     otherwise = _ids_anew(table) or f"name the columns that identify an item with {opt.item}, repeated if several"
     remedy = f"use {better}" if better else otherwise
-    yield {"name": shown(name), "few": count(few, "value"), "remedy": remedy, "columns": listed(table.columns)}
+    yield (
+        f"column {shown(name)} has only {count(few, 'value')}, each labelled many times by the same annotator, so it "
+        f"does not look like the item; {remedy} (columns: {listed(table.columns)})"
+    )
 
 
-@Doubt(
-    "item_constant",
-    "column {name} has one value in all of the first rows, so it does not look like the item; use {option}",
-    of=(LONG,),
-    rows=FEW_ROWS,
-    guessed=(ITEM,),
-    refuses=ColumnError,
-)
-def item_constant(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=FEW_ROWS, guessed=ITEM, beside=True, refuses=ColumnError)
+def item_constant(view: View) -> Says:
     """A guessed item that is the same in all rows, beside another column that may be the item."""
-    others = [p for p in view.free(ITEM) if view.table.different([p]) > 1]
-    others.sort(key=lambda p: not view.column(p).is_id)
+    others = [column for column in view.columns(view.free(ITEM)) if view.table.different([column.position]) > 1]
+    others.sort(key=lambda column: not column.is_id)
     if others and view.different(ITEM) == 1:
-        name, other = (view.table.columns[p] for p in (view.places[ITEM][0], others[0]))
-        yield {"name": shown(name), "option": opt.item(other)}
+        looks = "has one value in all of the first rows, so it does not look like the item"
+        yield f"column {view.named(view.places[ITEM][:1])} {looks}; use {opt.item(others[0].name)}"
 
 
-@Doubt(
-    "looks_clustered",
-    "column {name} groups items (in the first rows {items:,} items in {groups:,} groups): if items of one group have "
-    "something in common, the interval is too narrow; use {option}",
-    of=(LONG,),
-    lacks=(CLUSTER,),
-)
-def looks_clustered(view: View) -> Iterator[Values]:
+@Doubt([LONG], lacks=(CLUSTER,), beside=True)
+def looks_clustered(view: View) -> Says:
     """A column has one value for each item, and far fewer values than items."""
     for position in view.free("groups"):
         values = view.of_items(position)
         groups = set().union(*values.values())
         is_grouping = all(len(of_item) == 1 for of_item in values.values()) and 1 < len(groups) <= len(values) / 2
         if is_grouping and len(values) >= FEWEST_CLUSTERED:
-            name = view.table.columns[position]
-            yield {"name": shown(name), "items": len(values), "groups": len(groups), "option": opt.cluster(name)}
+            name, found = view.table.columns[position], f"{len(values):,} items in {len(groups):,} groups"
+            yield (
+                f"column {shown(name)} groups items (in the first rows {found}): if items of one group have something "
+                f"in common, the interval is too narrow; use {opt.cluster(name)}"
+            )
             return
 
 
-FEWEST_CLUSTERED = 9  # items; below this, little can be seen
-
-
-@Doubt(
-    "control_questions",
-    "column {name} marks control questions, whose answers are known ({lost:,} of the first {rows:,}): they were "
-    "counted; to leave them out: {without}",
-    of=(LONG,),
-)
-def control_questions(view: View) -> Iterator[Values]:
+@Doubt([LONG], beside=True)
+def control_questions(view: View) -> Says:
     """Words such as true, or known answers where other rows have none: under such a name, or labels of some items."""
+    label = view.column(LABEL)
     for column in view.columns(view.unchosen()):
         if column.plain_name in words("controls"):
-            if _is_key(view, column):
+            if _is_key(column, label):
                 continue
-            yield from _some_rows(column, set(column.values) if not column.is_switch else _cells(column, words("on")))
-        elif view.has(ANNOTATOR) and _is_known(view, column):
-            yield from _some_rows(column, set(column.values))
+            marked = set(column.values) if not column.is_switch else _cells(column, words("on"))
+        else:  # a label for some items, the same in all rows of one
+            is_some = len(column.values) > 1 and 2 * column.values.total() < len(column.cells)
+            is_known = ANNOTATOR in view.places and is_some and column.values.keys() <= label.values.keys()
+            if not is_known or not all(view.table.follows([item], column.position) for item in view.places[ITEM]):
+                continue
+            marked = set(column.values)
+        for some, without in _some_rows(column, marked):
+            yield (
+                f"column {shown(column.name)} marks control questions, whose answers are known ({some}): they were "
+                f"counted; to leave them out: {without}"
+            )
 
 
-def _is_key(view: View, column: Sampled) -> bool:
+def _is_key(column: Sampled, label: Sampled) -> bool:
     """Whether a column of 0 and 1 is the answer to each item, and not a mark: labels of 0 and 1 follow it."""
-    label = view.column(view.places[LABEL][0])
     if not (column.is_switch and label.values.keys() <= column.values.keys()):
         return False
     rows = [(plain_text(a), plain_text(b)) for a, b in rows_of((column, label))]
@@ -501,129 +435,99 @@ def _is_key(view: View, column: Sampled) -> bool:
     return same > by_chance + FOLLOWS * (1 - by_chance)
 
 
-FOLLOWS = 0.3  # agreement beyond chance of labels with the answers that are known
-
-
-def _is_known(view: View, column: Sampled) -> bool:
-    """Whether a column holds a label for some items, the same in all rows of one."""
-    labels = view.column(view.places[LABEL][0]).values
-    is_some = len(column.values) > 1 and 2 * column.values.total() < len(column.cells)
-    is_label = is_some and column.values.keys() <= labels.keys()
-    return is_label and all(view.table.follows([item], column.position) for item in view.places[ITEM])
-
-
-@Doubt(
-    "withdrawn",
-    "column {name} says that annotations were withdrawn ({lost:,} of the first {rows:,}), and they were counted; to "
-    "leave them out: {without}",
-    of=(LONG,),
-)
-def withdrawn(view: View) -> Iterator[Values]:
+@Doubt([LONG], beside=True)
+def withdrawn(view: View) -> Says:
     """A status, or a flag, of annotations that are no longer meant."""
     for column in view.columns(view.unchosen("withdrawn", "states")):
         is_state = column.plain_name in words("states")
-        yield from _some_rows(column, _cells(column, words("withdrawn" if is_state else "on")))
+        for some, without in _some_rows(column, _cells(column, words("withdrawn" if is_state else "on"))):
+            says = f"says that annotations were withdrawn ({some}), and they were counted"
+            yield f"column {shown(column.name)} {says}; to leave them out: {without}"
 
 
-@Doubt(
-    "unfinished",
-    "column {name} says that answers are unfinished or previews ({lost:,} of the first {rows:,} rows), and they were "
-    "counted; to leave them out: {without}",
-    of=(TRANSPOSED,),
-)
-def unfinished(view: View) -> Iterator[Values]:
+@Doubt([TRANSPOSED])
+def unfinished(view: View) -> Says:
     """Trials and unfinished answers, as surveys mark them."""
     for column in view.columns(view.unchosen("unfinished", "states")) if view.table.sample else ():
         marked = phrases("trials") if column.plain_name in words("states") else words("off")
-        yield from _some_rows(column, _cells(column, marked))
+        for some, without in _some_rows(column, _cells(column, marked)):
+            says = f"says that answers are unfinished or previews ({some} rows), and they were counted"
+            yield f"column {shown(column.name)} {says}; to leave them out: {without}"
 
 
 def _cells(column: Sampled, marks: Collection[str]) -> set[str]:
     return {value for value in column.values if value.casefold() in marks}
 
 
-def _some_rows(column: Sampled, marked: Collection[str]) -> Iterator[Values]:
-    """The rows with these values, if they are some of all, and the options that choose the others."""
+def _some_rows(column: Sampled, marked: Collection[str]) -> Iterator[tuple[str, str]]:
+    """How many rows have these values, if they are some of all, and the options that choose the others."""
     lost = sum(column.values[value] for value in marked)
-    if not 0 < lost < len(column.cells):
-        return
-    conditions = [Condition(column.name, value) for value in {plain_text(cell) for cell in column.cells} - set(marked)]
-    if len(conditions) > 1:
-        conditions = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
-    yield {"name": shown(column.name), "lost": lost, "rows": len(column.cells), "without": opt.where(conditions)}
+    if 0 < lost < len(column.cells):
+        others = {plain_text(cell) for cell in column.cells} - set(marked)
+        conditions = [Condition(column.name, value) for value in others]
+        if len(others) > 1:
+            conditions = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
+        yield f"{lost:,} of the first {len(column.cells):,}", opt.where(conditions)
 
 
-@Doubt(
-    "item_unique",
-    "column {item} has a different value in each row; if column {other} is the item, use {option}",
-    of=(LONG,),
-    rows=FEW_ROWS,
-    guessed=(ITEM,),
-)
-def item_unique(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=FEW_ROWS, guessed=ITEM, beside=True)
+def item_unique(view: View) -> Says:
     """A guessed item that differs in every row, beside a column in which annotators repeat no value."""
-    table = view.table
-    if view.different(ITEM) < view.size:
+    table, rows = view.table, len(view.table.sample)
+    if not view.is_one_each:
         return
-    better = [p for p in view.free(ITEM) if AGAIN * table.different([p]) <= view.size]
-    if view.has(ANNOTATOR):
+    better = [p for p in view.free(ITEM) if AGAIN * table.different([p]) <= rows]
+    if ANNOTATOR in view.places:
         free = sorted(view.free(), key=lambda p: plain_name(table.columns[p]) not in words(ITEM))
-        keys = view.places[ANNOTATOR]
-        better = [p for p in free if table.different([p]) < view.size == table.different([p, *keys])]
+        better = [p for p in free if table.different([p]) < rows == table.different([p, *view.places[ANNOTATOR]])]
     if better:
-        item, other = (table.columns[p] for p in (view.places[ITEM][0], better[0]))
-        yield {"item": shown(item), "other": shown(other), "option": opt.item(other)}
+        item, other, option = (
+            view.named(view.places[ITEM][:1]),
+            view.named(better[:1]),
+            opt.item(table.columns[better[0]]),
+        )
+        yield f"column {item} has a different value in each row; if column {other} is the item, use {option}"
 
 
 @Doubt(
-    "label_is_reference",
-    "column {name} has one value for each item, whoever annotated it, so it looks like a reference and not like an "
-    "answer; if column {other} holds the answers, use {option}, otherwise {anyway}",
-    of=(LONG,),
+    [LONG],
     rows=MIN_ROWS_TO_DOUBT_LABEL,
-    guessed=(LABEL,),
+    guessed=LABEL,
     lacks=(QUESTION, COUNT),
+    beside=True,
     refuses=ColumnError,
 )
-def label_is_reference(view: View) -> Iterator[Values]:
+def label_is_reference(view: View) -> Says:
     """The guessed label never varies within an item, while another column that may hold labels does."""
-    table, label, items = view.table, view.places[LABEL], view.places[ITEM]
-    if not view.free():
-        return
     sizes = Counter(view.items)
     several = sum(size > 1 for size in sizes.values())
-    if several < FEWEST_REPEATED or table.different([*items, *label]) > len(sizes):
+    if several < FEWEST_REPEATED or view.different(ITEM, LABEL) > len(sizes):
         return
     for other in _other_labels(view)[:1]:
-        names = {"name": shown(table.columns[label[0]]), "other": shown(other.name)}
-        yield {**names, "option": opt.label(other.name), "anyway": opt.label(table.columns[label[0]])}
+        label = view.column(LABEL).name
+        yield (
+            f"column {shown(label)} has one value for each item, whoever annotated it, so it looks like a reference "
+            f"and not like an answer; if column {shown(other.name)} holds the answers, use {opt.label(other.name)}, "
+            f"otherwise {opt.label(label)}"
+        )
 
 
-@Doubt(
-    "other_label",
-    "column {name} {why}; if column {other} holds the labels, use {option}",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_DOUBT_LABEL,
-    guessed=(LABEL,),
-    needs=(ANNOTATOR,),
-    lacks=(QUESTION,),
-)
-def other_label(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_DOUBT_LABEL, guessed=LABEL, needs=ANNOTATOR, lacks=(QUESTION,), beside=True)
+def other_label(view: View) -> Says:
     """The guessed label says nothing, or has a weak name, and another column differs within items."""
     table, (label,) = view.table, view.places[LABEL]
-    if len(view.places[ITEM]) > 1 or len(view.places[ANNOTATOR]) > 1 or view.different(ITEM) == view.size:
+    if len(view.places[ITEM]) > 1 or len(view.places[ANNOTATOR]) > 1 or view.is_one_each:
         return
-    (item,), (person,) = view.places[ITEM], view.places[ANNOTATOR]
     why = "was taken for the label because of its name"
-    if table.follows([item], label):
+    if table.follows(view.places[ITEM], label):
         why = "has one value for each item, whoever annotated it"
-    elif table.follows([person], label):
+    elif table.follows(view.places[ANNOTATOR], label):
         why = "has one value for each annotator"
     elif plain_name(table.columns[label]) not in words("weak_labels"):
         return
     for other in _other_labels(view)[:1]:
-        names = {"name": shown(table.columns[label]), "other": shown(other.name), "option": opt.label(other.name)}
-        yield {**names, "why": why}
+        name, option = view.named([label]), opt.label(other.name)
+        yield f"column {name} {why}; if column {shown(other.name)} holds the labels, use {option}"
 
 
 # Long tables: annotations of one item that may not be comparable
@@ -636,64 +540,55 @@ AGAIN = 1.5  # annotations of each part of an item
 MIN_ROWS_TO_SEE_MIXTURES, FEWEST_SWAPPED = 10, 3
 
 
-@Doubt(
-    "decisions",
-    "column {name} says that some annotations are later decisions ({first}), and they were counted; to leave them "
-    "out: {without}",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-)
-def decisions(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES, beside=True)
+def decisions(view: View) -> Says:
     """A column says that some of the annotations of an item were decided later."""
     for position, values in _varying(view, "rounds", "kinds_of_rows"):
         beginnings = tuple(words("decided"))
         marked = sorted(value for value in values if any(word.startswith(beginnings) for word in words_of(value)))
         if marked and len(marked) < len(values):
             name = view.table.columns[position]
-            conditions = [Condition(name, value, is_equal=False) for value in marked]
-            yield {"name": shown(name), "first": shown(marked[0]), "without": opt.where(conditions)}
+            without = opt.where([Condition(name, value, is_equal=False) for value in marked])
+            yield (
+                f"column {shown(name)} says that some annotations are later decisions ({shown(marked[0])}), and they "
+                f"were counted; to leave them out: {without}"
+            )
 
 
-@Doubt(
-    "kinds_of_annotators",
-    "column {name} says that annotations are of several kinds ({lost:,} of the first {rows:,} are {kinds}), and all "
-    "were compared with each other; to measure the others alone: {without}",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-)
-def kinds_of_annotators(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES, beside=True)
+def kinds_of_annotators(view: View) -> Says:
     """Models or experts beside people: so says a column with one value for each annotator, or one with such a name."""
-    for position, _ in _varying(view, *(() if view.has(ANNOTATOR) else ("kinds_of_rows",)), share=0):
-        column, people = view.column(position), view.places.get(ANNOTATOR, ())
+    people = view.places.get(ANNOTATOR, ())
+    for position, _ in _varying(view, *(() if people else ("kinds_of_rows",)), share=0):
+        (column,) = view.columns([position])
         marked = {value for value in column.values if words("not_people") & set(words_of(value))}
         if column.is_switch and (about := set(words_of(column.name)) & words("not_people", "human")):
             marked = _cells(column, words("off" if "human" in about else "on"))
-        if not people or view.table.follows(people, position):
-            yield from ({**found, "kinds": listed(sorted(marked), 3)} for found in _some_rows(column, marked))
+        if people and not view.table.follows(people, position):
+            continue
+        for some, without in _some_rows(column, marked):
+            kinds = listed(sorted(marked), 3)
+            yield (
+                f"column {shown(column.name)} says that annotations are of several kinds ({some} are {kinds}), and all "
+                f"were compared with each other; to measure the others alone: {without}"
+            )
 
 
-@Doubt(
-    "numbered_anew",
-    "the rows of an item stand apart, and those that stand together agree far more ({within:.0%}) than those that do "
-    "not ({across:.0%}): if items are numbered anew in each part of the table, put the number of the part in front of "
-    "each",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-    lacks=(COUNT, QUESTION),
-)
-def numbered_anew(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES, lacks=(COUNT, QUESTION))
+def numbered_anew(view: View) -> Says:
     """Each item stands in several blocks of rows, by other annotators, who agree with those before only by chance."""
     labels, part, last = row_keys(view.table, view.places[LABEL]), Counter[str](), None
+    excluded = view.request.excluded
     blocks: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     parts_of: defaultdict[str, set[int]] = defaultdict(set)
-    people = row_keys(view.table, view.places[ANNOTATOR]) if view.has(ANNOTATOR) else [""] * len(labels)
+    people = row_keys(view.table, view.places[ANNOTATOR]) if ANNOTATOR in view.places else [""] * len(labels)
     for item, who, label in zip(view.items, people, labels, strict=True):
         part[item] += item != last
-        blocks[part[item], item][label] += who not in view.excluded
+        blocks[part[item], item][label] += who not in excluded
         parts_of[who].add(part[item])
         last = item
     is_apart = sum(times > 1 for times in part.values()) >= FEWEST_REPEATED and len(labels) >= AGAIN * len(blocks)
-    if not is_apart or (view.has(ANNOTATOR) and any(len(parts) > 1 for parts in parts_of.values())):
+    if not is_apart or (ANNOTATOR in view.places and any(len(parts) > 1 for parts in parts_of.values())):
         return
     whole: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for (_, item), given in blocks.items():
@@ -708,7 +603,11 @@ def numbered_anew(view: View) -> Iterator[Values]:
     chance = sum((n / len(labels)) ** 2 for n in Counter(labels).values())
     lowest = min(same / size - len(part) ** -0.5 / 2 for (same, size), part in zip(within, parts, strict=True))
     if across < chance + len(blocks) ** -0.5 and lowest > across:
-        yield {"within": same_within / pairs_within, "across": across}
+        yield (
+            "the rows of an item stand apart, and those that stand together agree far more "
+            f"({same_within / pairs_within:.0%}) than those that do not ({across:.0%}): if items are numbered anew in "
+            "each part of the table, put the number of the part in front of each"
+        )
 
 
 def _same_pairs(groups: Iterable[Counter[str]]) -> tuple[int, int]:
@@ -718,18 +617,15 @@ def _same_pairs(groups: Iterable[Counter[str]]) -> tuple[int, int]:
     return same // 2, sum(group.total() * (group.total() - 1) for group in every) // 2
 
 
-@Doubt(
-    "mixed_rounds",
-    "column {name} has several values on one item, so annotations of one are compared with those of another; to "
-    "measure one of them: {option}",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-)
-def mixed_rounds(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES, beside=True)
+def mixed_rounds(view: View) -> Says:
     """A column of rounds has several values on the same item, and none is a decision about the others."""
     for position, values in _varying(view, "rounds") if not any(decisions(view)) else ():
         name = view.table.columns[position]
-        yield {"name": shown(name), "option": opt.where(str(Condition(name, min(values))))}
+        yield (
+            f"column {shown(name)} has several values on one item, so annotations of one are compared with those of "
+            f"another; to measure one of them: {opt.where(str(Condition(name, min(values))))}"
+        )
 
 
 def _varying(view: View, *names: str, share: float = MOSTLY) -> Iterator[tuple[int, set[str]]]:
@@ -742,65 +638,47 @@ def _varying(view: View, *names: str, share: float = MOSTLY) -> Iterator[tuple[i
             yield position, set().union(*values.values())
 
 
-@Doubt(
-    "sides_swapped",
-    "{columns}, so one label means different things; {remedy}",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-)
-def sides_swapped(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES, beside=True)
+def sides_swapped(view: View) -> Says:
     """Two columns swap their values within items, as the sides of a comparison do, or a column says so."""
-    table, free = view.table, view.unchosen()
+    meaning = "so one label means different things"
     flags = view.unchosen("swapped")
     if any(len(of_item) > 1 for p in flags for of_item in view.of_items(p).values()):
-        says = f"column {shown(table.columns[flags[0]])} says that sides were swapped for some annotations of an item"
-        yield {"columns": says, "remedy": "turn their labels round"}
+        says = f"column {view.named(flags[:1])} says that sides were swapped for some annotations of an item"
+        yield f"{says}, {meaning}; turn their labels round"
         return
-    named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    for p in free:
-        parts = words_of(table.columns[p])
+    pairs: defaultdict[tuple[str, ...], list[Sampled]] = defaultdict(list)
+    for column in view.columns(view.unchosen()):
+        parts = words_of(column.name)
         if words("sides") & set(parts):
-            named[tuple("" if part in words("sides") else part for part in parts)].append(p)
-    chosen = view.column(view.places[LABEL][0]).values
-    for left, right in (group for group in named.values() if len(group) == 2):  # noqa: PLR2004
+            pairs[tuple("" if part in words("sides") else part for part in parts)].append(column)
+    chosen = view.column(LABEL).values
+    for left, right in (pair for pair in pairs.values() if len(pair) == 2):  # noqa: PLR2004
         sides: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
-        for item, *pair in zip(view.items, *(column.cells for column in view.columns((left, right))), strict=True):
-            sides[item].add((plain_text(pair[0]), plain_text(pair[1])))
-        both = sum(any(one != two and (two, one) in pairs for one, two in pairs) for pairs in sides.values())
-        if both >= FEWEST_SWAPPED and not chosen.keys() & view.column(left).values.keys():
-            one, two = shown(table.columns[left]), shown(table.columns[right])
-            says = f"columns {one} and {two} swap their values within {both:,} items"
-            yield {"columns": says, "remedy": f"write the chosen value of {one} or {two} into the label"}
+        for item, one, two in zip(view.items, left.cells, right.cells, strict=True):
+            sides[item].add((plain_text(one), plain_text(two)))
+        both = sum(any(one != two and (two, one) in of_item for one, two in of_item) for of_item in sides.values())
+        if both >= FEWEST_SWAPPED and not chosen.keys() & left.values.keys():
+            says = f"columns {shown(left.name)} and {shown(right.name)} swap their values within {both:,} items"
+            remedy = f"write the chosen value of {shown(left.name)} or {shown(right.name)} into the label"
+            yield f"{says}, {meaning}; {remedy}"
             return
 
 
-@Doubt(
-    "rounded_ids",
-    "items such as {first} look like long numbers that a spreadsheet rounded, so different items may have become one; "
-    "use the original file, or store the ids as text",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-)
-def rounded_ids(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES)
+def rounded_ids(view: View) -> Says:
     """Ids in scientific notation, or all with zeros after the fifteenth digit."""
     values = [value for column in view.columns(view.places[ITEM]) for value in column.values]
-    rounded = [value for value in values if SCIENTIFIC.fullmatch(value)]
-    if len(values) > 1 and all(LONG_NUMBER.fullmatch(value) for value in values):
-        rounded = values
-    if rounded:
-        yield {"first": shown(rounded[0])}
+    are_long = len(values) > 1 and all(map(LONG_NUMBER.fullmatch, values))
+    for value in [value for value in values if are_long or SCIENTIFIC.fullmatch(value)][:1]:
+        yield (
+            f"items such as {shown(value)} look like long numbers that a spreadsheet rounded, so different items may "
+            "have become one; use the original file, or store the ids as text"
+        )
 
 
-@Doubt(
-    "item_parts",
-    "column {name} has several values on one item ({item}), whose annotations are compared with each other; if "
-    "{which}: {option}",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-    guessed=(ITEM,),
-    lacks=(COUNT, QUESTION),
-)
-def item_parts(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES, guessed=ITEM, lacks=(COUNT, QUESTION), beside=True)
+def item_parts(view: View) -> Says:
     """Columns of batches, lines or texts have several values on one guessed item, each annotated several times."""
     table, items, more, instead = view.table, list(view.places[ITEM]), list[int](), list[int]()
     rows = table.small() if table.small is not None else table.sample
@@ -809,35 +687,30 @@ def item_parts(view: View) -> Iterator[Values]:
         if name in words("no_parts"):
             continue
         parts = table.different([*items, *more, position])
-        if view.size >= AGAIN * parts and parts > table.different([*items, *more]):
+        if len(table.sample) >= AGAIN * parts and parts > table.different([*items, *more]):
             more.append(position)
         elif name in words(ITEM) and AGAIN * len({row[position] for row in rows if position < len(row)}) <= len(rows):
             instead.append(position)  # items were numbered in another order by each annotator
     if more or instead:
-        names = [table.columns[p] for p in (*items, *more)] if more else [table.columns[instead[0]]]
-        shown_name = table.columns[(more or instead)[0]]
+        option = opt.item([table.columns[p] for p in ((*items, *more) if more else instead[:1])])
         which = "both identify an item" if more else "it is the item"
-        item = shown(table.columns[items[0]])
-        yield {"name": shown(shown_name), "item": item, "option": opt.item(names), "which": which}
+        yield (
+            f"column {view.named((more or instead)[:1])} has several values on one item ({view.named(items[:1])}), "
+            f"whose annotations are compared with each other; if {which}: {option}"
+        )
 
 
-@Doubt(
-    "looks_grouped",
-    "no item has a label twice, as if equal annotations were joined; {remedy}",
-    of=(LONG,),
-    rows=MIN_ROWS_TO_SEE_MIXTURES,
-    lacks=(ANNOTATOR, COUNT),
-)
-def looks_grouped(view: View) -> Iterator[Values]:
+@Doubt([LONG], rows=MIN_ROWS_TO_SEE_MIXTURES, lacks=(ANNOTATOR, COUNT))
+def looks_grouped(view: View) -> Says:
     """No item has a label twice, as in a table that was grouped by item and label."""
-    if view.different(ITEM) == view.size or view.different(ITEM, LABEL) < view.size:
+    if view.is_one_each or view.different(ITEM, LABEL) < len(view.table.sample):
         return
     whole = [column for column in view.columns(view.unchosen()) if column.is_whole]
     sizes = [column.name for column in whole if column.plain_name not in words("shares")]
     remedy = "if each row stands for several annotations, add a column 'count' with their number"
     if len(sizes) == 1:
         remedy = f"if column {shown(sizes[0])} says how many annotations a row stands for, call it 'count'"
-    yield {"remedy": remedy}
+    yield f"no item has a label twice, as if equal annotations were joined; {remedy}"
 
 
 # Broad tables: which columns are compared
@@ -845,18 +718,16 @@ def looks_grouped(view: View) -> Iterator[Values]:
 
 FEWEST_OTHERS = 2
 MIN_ROWS_ABOVE_TOTALS = 3  # besides the sums
+MOST_QUESTIONS = 3  # of a grid, for which the columns are named
 NUMBERED = re.compile(r"(.*?)[ ._\-]?\d+")
-
-
-@Doubt(
-    "two_headers",
-    "two header rows: some columns of the first have no name, and the second ({second}) holds nothing that occurs "
-    "below; join them into one row, such as {joined}",
-    of=(UNSORTED,),
-    rows=MIN_ROWS_ABOVE_TOTALS + 1,
-    refuses=DataError,
+# How names of columns have two parts: "anna round 1" and "ann1_r2"; "fluency 2" and "fluency2"; "ann1_tone".
+TWO_PARTS = tuple(
+    map(re.compile, (r"(.+?)[ _.\-]+([^\W\d_]+[ _.\-]?\d+)", r"(.+?)[ _.\-]*(\d+)", r"(.+)[ _.\-]+([^ _.\-]+)"))
 )
-def two_headers(view: View) -> Iterator[Values]:
+
+
+@Doubt([UNSORTED], rows=MIN_ROWS_ABOVE_TOTALS + 1, refuses=DataError)
+def two_headers(view: View) -> Says:
     """A header of merged cells above another: columns without a name, and a first row unlike all below."""
     tops = {plain_text(column.cells[0]) for column in view.ratings}
     below = {plain_text(value) for column in view.ratings for value in column.cells[1:]}
@@ -864,65 +735,53 @@ def two_headers(view: View) -> Iterator[Values]:
     rest = [p for p in range(len(view.table.columns)) if p not in (*places, *view.compared)]
     is_named_below = any(plain_text(column.cells[0]) for column in view.columns(rest))
     if is_named_below and not tops & (below | {""}):
-        yield {"second": listed(sorted(tops), 4), "joined": shown(f"{view.ratings[0].name} {min(tops)}")}
+        second, joined = listed(sorted(tops), 4), shown(f"{view.ratings[0].name} {min(tops)}")
+        yield (
+            f"two header rows: some columns of the first have no name, and the second ({second}) holds nothing that "
+            f"occurs below; join them into one row, such as {joined}"
+        )
 
 
-@Doubt(
-    "confusion_matrix",
-    "rows and columns have the same names ({names}), as in a table of how often one annotator said this and another "
-    "that; write one row per item with the labels of both (in pandas: repeat each pair as often as its cell says), and "
-    f"use {opt.format(WIDE)}",
-    of=(UNKNOWN, *BROAD),
-    rows=2,
-    refuses=DataError,
-)
-def confusion_matrix(view: View) -> Iterator[Values]:
+@Doubt([UNKNOWN, *BROAD], rows=2, refuses=DataError)
+def confusion_matrix(view: View) -> Says:
     """As many rows as columns of whole numbers, whose names are the values of another column."""
-    whole = [column for column in view.ratings if column.is_whole and column.name]
-    for other in view.columns(range(len(view.table.columns))) if len(whole) in (view.size, view.size + 1) else ():
+    whole, rows = [column for column in view.ratings if column.is_whole and column.name], len(view.ratings[0].cells)
+    for other in view.columns(range(len(view.table.columns))) if len(whole) in (rows, rows + 1) else ():
         names = sorted(column.name for column in whole if column is not other)
         if sorted(other.values) == names:
-            yield {"names": listed(names, 4)}
+            yield (
+                f"rows and columns have the same names ({listed(names, 4)}), as in a table of how often one annotator "
+                "said this and another that; write one row per item with the labels of both (in pandas: repeat each "
+                f"pair as often as its cell says), and use {opt.format(WIDE)}"
+            )
             return
 
 
-@Doubt(
-    "hidden_key",
-    "column {name} {looks}",
-    of=(UNSORTED,),
-    lacks=(ITEM, ANNOTATOR),
-    refuses=ColumnError,
-)
-def hidden_key(view: View) -> Iterator[Values]:
+@Doubt([UNSORTED], lacks=(ITEM, ANNOTATOR), refuses=ColumnError)
+def hidden_key(view: View) -> Says:
     """A column with a different value in every row: it is the item (or the person) under an unusual name."""
-    key = ANNOTATOR if view.layout == TRANSPOSED else ITEM
+    key, what = (ANNOTATOR if view.layout == TRANSPOSED else ITEM), BROAD[view.layout]
     for column in view.ratings:
         if not column.is_id or column.is_elsewhere != column.is_people:
             continue
         looks = (
-            f"has a different value in each row, so it looks like the {key} and not like one {BROAD[view.layout]}; use "
-            f"{opt[key](column.name)}, or name the {BROAD[view.layout]} columns with {opt.label}"
+            f"has a different value in each row, so it looks like the {key} and not like one {what}; use "
+            f"{opt[key](column.name)}, or name the {what} columns with {opt.label}"
         )
         if key == ITEM and column.is_people:
             options = f"{opt.format('transposed')} {opt.annotator(column.name)}"
             looks = f"looks like people, one in each row; if the other columns are items: {options}"
-        yield {"name": shown(column.name), "looks": looks}
+        yield f"column {shown(column.name)} {looks}"
 
 
-@Doubt(
-    "grid",
-    "the columns look like annotators times questions ({first} times {last}); name the columns of one question",
-    of=(UNSORTED,),
-    refuses=ColumnError,
-)
-def grid(view: View) -> Iterator[Values]:
+@Doubt([UNSORTED], refuses=ColumnError)
+def grid(view: View) -> Says:
     """Names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, or the reverse."""
     table, (pairs, first, last) = view.table, _grid(view)
-    if view.layout != WIDE or not pairs:
-        return
     people = words("named_people", "named_briefly")
-    if all(named_like(word, people) for word in first) and all(word.isdecimal() for word in last):
-        return  # expert_1, expert_2, crowd_1 …: annotators of several kinds
+    is_numbered_kinds = all(named_like(word, people) for word in first) and all(map(str.isdecimal, last))
+    if view.layout != WIDE or not pairs or is_numbered_kinds:  # expert_1, expert_2, crowd_1 …: of several kinds
+        return
     sides = [
         (first, last, [[pairs[who, what] for who in first] for what in last]),
         (last, first, [[pairs[what, who] for who in last] for what in first]),
@@ -937,9 +796,10 @@ def grid(view: View) -> Iterator[Values]:
         for side, others, groups in rounds or numbered or named or scaled or sides
         for one, group in zip(others[:MOST_QUESTIONS], groups, strict=False)
     ]
-    if not rounds and not named and all(word.isdecimal() for word in last) and _agree_alike(view, pairs):
+    if not rounds and not named and all(map(str.isdecimal, last)) and _agree_alike(view, pairs):
         hints.insert(0, f"if all of them are annotators: {table.options(LABEL, view.compared)}")
-    yield {"first": listed(first, 5), "last": listed(last, 5), "hints": hints}
+    times = f"{listed(first, 5)} times {listed(last, 5)}"
+    yield f"the columns look like annotators times questions ({times}); name the columns of one question", hints
 
 
 def _agree_alike(view: View, pairs: Mapping[tuple[str, str], int]) -> bool:
@@ -952,7 +812,7 @@ def _agree_alike(view: View, pairs: Mapping[tuple[str, str], int]) -> bool:
             shares[one[0] == other[0], one[1] == other[1]].append(sum(both) / len(both))
     means = [sum(each) / len(each) for each in shares.values()]
     usual = sum(means) / max(1, len(means))
-    luck = 2 * (usual * (1 - usual) / view.size) ** 0.5
+    luck = 2 * (usual * (1 - usual) / len(view.ratings[0].cells)) ** 0.5
     return len(means) > 2 and max(means) - min(means) <= luck  # noqa: PLR2004 (every kind of pair)
 
 
@@ -960,13 +820,6 @@ def _share_nothing(groups: Sequence[Sequence[Sampled]]) -> bool:
     """Whether no value of a group of columns occurs in another, as on scales of different questions."""
     values = [set().union(*(column.values for column in group)) for group in groups]
     return len(set().union(*values)) == sum(map(len, values))
-
-
-MOST_QUESTIONS = 3  # of a grid, for which the columns are named
-# How names of columns have two parts: "anna round 1" and "ann1_r2"; "fluency 2" and "fluency2"; "ann1_tone".
-TWO_PARTS = tuple(
-    map(re.compile, (r"(.+?)[ _.\-]+([^\W\d_]+[ _.\-]?\d+)", r"(.+?)[ _.\-]*(\d+)", r"(.+)[ _.\-]+([^ _.\-]+)"))
-)
 
 
 def _grid(view: View) -> tuple[dict[tuple[str, str], int], list[str], list[str]]:
@@ -982,15 +835,8 @@ def _grid(view: View) -> tuple[dict[tuple[str, str], int], list[str], list[str]]
     return {}, [], []
 
 
-@Doubt(
-    "repeated_names",
-    "{names} have one name, and there are as many other columns: these look like two answers of each annotator; name "
-    "the columns of one: {options}",
-    of=(WIDE,),
-    guessed=(LABEL,),
-    refuses=ColumnError,
-)
-def repeated_names(view: View) -> Iterator[Values]:
+@Doubt([WIDE], guessed=LABEL, refuses=ColumnError)
+def repeated_names(view: View) -> Says:
     """As many columns of one name, numbered, as there are others: sure, sure.1 … beside each annotator."""
     table = view.table
     groups: defaultdict[str, list[int]] = defaultdict(list)
@@ -1005,68 +851,47 @@ def repeated_names(view: View) -> Iterator[Values]:
     is_renamed = f"{names[0]}.1" in names  # by pandas; two people may be called Jo and Jo 2
     are_people = all(named_like(name, words("named_people")) for name in names)
     if not are_people and (is_renamed or len(names) > FEWEST_OTHERS):
-        options = (table.options(LABEL, group[:6]) for group in (others, again[0]))
-        yield {"names": listed(names, 4), "options": " or ".join(options)}
+        options = " or ".join(table.options(LABEL, group[:6]) for group in (others, again[0]))
+        yield (
+            f"{listed(names, 4)} have one name, and there are as many other columns: these look like two answers of "
+            f"each annotator; name the columns of one: {options}"
+        )
 
 
-@Doubt(
-    "data_as_names",
-    "the first line holds what the lines below hold ({names}), so it looks like data and not like a header; use "
-    "{no_header}, or name the columns with {label}",
-    of=BROAD,
-    guessed=(LABEL,),
-    lacks=(ITEM, ANNOTATOR),
-    refuses=ColumnError,
-)
-def data_as_names(view: View) -> Iterator[Values]:
+@Doubt(BROAD, guessed=LABEL, lacks=(ITEM, ANNOTATOR), refuses=ColumnError)
+def data_as_names(view: View) -> Says:
     """A header that holds labels like the lines below it."""
     names = [view.table.columns[p] for p in view.compared]
     values = set().union(*(column.values for column in view.ratings))
     is_counting = any(names == [str(n) for n in range(start, start + len(names))] for start in (0, 1))
     if view.table.is_text and len(names) > 1 and not is_counting and set(names) <= values:
-        yield {"names": listed(names, 5), "no_header": opt.no_header, "label": opt.label}
+        looks = f"the first line holds what the lines below hold ({listed(names, 5)}), so it looks like data"
+        yield f"{looks} and not like a header; use {opt.no_header}, or name the columns with {opt.label}"
 
 
-@Doubt(
-    "same_names",
-    "two columns are called {one} and {two}; each {what} needs a unique name (case is ignored)",
-    of=BROAD,
-    rows=0,
-    refuses=ColumnError,
-)
-def same_names(view: View) -> Iterator[Values]:
+@Doubt(BROAD, rows=0, refuses=ColumnError)
+def same_names(view: View) -> Says:
     """Two columns of one name would be one annotator (or class); engines also ignore case."""
     seen: dict[str, str] = {}
     for name in (view.table.columns[p] for p in view.compared):
         if (first := seen.setdefault(name.casefold(), name)) is not name:
-            yield {"one": shown(first), "two": shown(name), "what": BROAD[view.layout]}
+            both, what = f"{shown(first)} and {shown(name)}", BROAD[view.layout]
+            yield f"two columns are called {both}; each {what} needs a unique name (case is ignored)"
 
 
-@Doubt(
-    "class_and_total",
-    "column {name} counts all annotations, not a class; put the number of those other than {part} in its place "
-    "({difference})",
-    of=(COUNTS,),
-    refuses=ColumnError,
-)
-def class_and_total(view: View) -> Iterator[Values]:
+@Doubt([COUNTS], refuses=ColumnError)
+def class_and_total(view: View) -> Says:
     """Counts of one class beside the number of all annotations."""
-    if len(view.compared) != FEWEST_OTHERS or not all(column.is_whole for column in view.ratings):
+    if len(view.compared) != FEWEST_OTHERS or not view.whole:
         return
     part, whole = sorted(view.ratings, key=lambda column: column.is_total)
     if whole.is_total and all(one <= all_ for one, all_ in whole_rows((part, whole))):
-        yield {"name": shown(whole.name), "part": shown(part.name), "difference": f"{whole.name} minus {part.name}"}
+        instead = f"those other than {shown(part.name)} in its place ({whole.name} minus {part.name})"
+        yield f"column {shown(whole.name)} counts all annotations, not a class; put the number of {instead}"
 
 
-@Doubt(
-    "rows_of_one_item",
-    "{items} in several rows with other labels, such as {first}; {remedy}",
-    of=(REPEATED,),
-    rows=2,
-    needs=(ITEM,),
-    refuses=DuplicateError,
-)
-def rows_of_one_item(view: View) -> Iterator[Values]:
+@Doubt([REPEATED], rows=2, needs=ITEM, refuses=DuplicateError)
+def rows_of_one_item(view: View) -> Says:
     """An annotator labelled an item twice, in rows that are perhaps different items."""
     given, twice = defaultdict[str, dict[str, str]](dict), dict[str, str]()
     for place, item in enumerate(view.items):
@@ -1075,25 +900,19 @@ def rows_of_one_item(view: View) -> Iterator[Values]:
             if label and given[item].setdefault(column.name, label) != label:
                 twice[item] = item
     if twice and "" not in twice:
-        remedy = apart_rows(view.table, view.places[ITEM])
-        again = f"if annotators labelled items again, choose with {opt.duplicates}"
-        items = count(len(twice), "item stands", "items stand")
-        yield {"items": items, "first": shown(next(iter(twice))), "remedy": f"{remedy}; {again}" if remedy else again}
+        remedies = [apart_rows(view.table, view.places[ITEM])]
+        remedies.append(f"if annotators labelled items again, choose with {opt.duplicates}")
+        items = f"{count(len(twice), 'item stands', 'items stand')} in several rows with other labels"
+        yield f"{items}, such as {shown(next(iter(twice)))}; {'; '.join(filter(None, remedies))}"
 
 
-@Doubt(
-    "counts_added",
-    "{items} in several rows, whose counts were added, such as {first}; if every row is an item: {option}",
-    of=(COUNTS,),
-    rows=2,
-    needs=(ITEM,),
-)
-def counts_added(view: View) -> Iterator[Values]:
+@Doubt([COUNTS], rows=2, needs=ITEM)
+def counts_added(view: View) -> Says:
     """Rows of one item, which are perhaps different items."""
     again = [item for item, times in Counter(view.items).items() if times > 1 and item]
     if again:
-        items = count(len(again), "item stands", "items stand")
-        yield {"items": items, "first": shown(again[0]), "option": opt.item(EACH_ROW)}
+        items = f"{count(len(again), 'item stands', 'items stand')} in several rows, whose counts were added"
+        yield f"{items}, such as {shown(again[0])}; if every row is an item: {opt.item(EACH_ROW)}"
 
 
 # Broad tables: another layout
@@ -1105,137 +924,100 @@ FEWEST_CLASSES = 3
 MOST_STEPS = 20  # annotations per item whose percentages are recognised
 
 
-@Doubt(
-    "header_is_data",
-    "the first line ({names}) looks like the lines below it, and was taken for the names of columns: if it is data, "
-    "use {no_header}",
-    of=(LONG, *BROAD),
-    rows=MIN_ROWS_TO_SEE_SUMS,
-)
-def header_is_data(view: View) -> Iterator[Values]:
+@Doubt([LONG, *BROAD], rows=MIN_ROWS_TO_SEE_SUMS)
+def header_is_data(view: View) -> Says:
     """Cells of the header occur below, or are written in the same way."""
     every = view.columns(range(len(view.table.columns))) if view.table.is_text else []
-    if is_data(every) and not is_numbered(view.table.columns):
-        yield {"names": listed(view.table.columns, 4), "no_header": opt.no_header}
+    if columns.is_data(every) and not is_numbered(view.table.columns):
+        looks = f"the first line ({listed(view.table.columns, 4)}) looks like the lines below it"
+        yield f"{looks}, and was taken for the names of columns: if it is data, use {opt.no_header}"
 
 
-@Doubt(
-    "looks_like_header",
-    "the first line ({first}) holds nothing that occurs below: if it is a header, leave out {option}",
-    of=BROAD,
-    rows=MIN_ROWS_TO_SEE_SUMS,
-    guessed=(LABEL,),
-)
-def looks_like_header(view: View) -> Iterator[Values]:
+@Doubt(BROAD, rows=MIN_ROWS_TO_SEE_SUMS, guessed=LABEL)
+def looks_like_header(view: View) -> Says:
     """With --no-header, no cell of the first line occurs again: it may be a header after all."""
     rows = ([plain_text(value) for value in row] for row in rows_of(view.ratings))
     first = next((row for row in rows if all(row)), [""])  # below a title
     again = Counter(value for column in view.ratings for value in column.values.elements())
     if is_numbered(view.table.columns) and all(again[value] == 1 for value in first):
-        yield {"first": listed(first, 4), "option": opt.no_header}
+        looks = f"the first line ({listed(first, 4)}) holds nothing that occurs below"
+        yield f"{looks}: if it is a header, leave out {opt.no_header}"
 
 
-@Doubt(
-    "looks_like_counts",
-    "{reason}: if columns are classes and cells are counts, use {option}",
-    of=(WIDE,),
-    rows=MIN_ROWS_TO_SEE_SUMS,
-)
-def looks_like_counts(view: View) -> Iterator[Values]:
+@Doubt([WIDE], rows=MIN_ROWS_TO_SEE_SUMS)
+def looks_like_counts(view: View) -> Says:
     """Whole numbers with the same sum in every row, or some high where others are low, unlike ratings of one item."""
-    whole = as_pivot(view.ratings)
+    whole = columns.as_pivot(view.ratings)
     if len(whole) > 1 and all(column.is_whole for column in whole):
         is_filled = all(column.is_whole for column in view.ratings)
-        if (reason := counted_as(whole_rows(whole))) and (is_filled or not reason.startswith("every")):
-            yield {"reason": reason, "option": opt.format("counts")}
+        if (reason := columns.counted_as(whole_rows(whole))) and (is_filled or not reason.startswith("every")):
+            yield f"{reason}: if columns are classes and cells are counts, use {opt.format('counts')}"
 
 
-@Doubt(
-    "looks_transposed",
-    "{reason}: if each row is an annotator and each column an item, use {options}",
-    of=(WIDE,),
-    guessed=(LABEL,),
-)
-def looks_transposed(view: View) -> Iterator[Values]:
+@Doubt([WIDE], guessed=LABEL)
+def looks_transposed(view: View) -> Says:
     """Columns named like items, or people in rows: perhaps rows are annotators."""
-    keys = view.places.get(ITEM, ())
+    keys = view.columns(view.places.get(ITEM, ()))
     names = [view.table.columns[p] for p in view.compared]
-    has_people = any(column.is_people for column in view.columns(keys))
+    has_people = any(column.is_people for column in keys)
     if has_people or (len(names) > 1 and all(map(is_item, names))):
-        annotator = f" {opt.annotator(view.table.columns[keys[0]])}" if keys else ""
+        annotator = f" {opt.annotator(keys[0].name)}" if keys else ""
         reason = "people in rows" if has_people else f"columns named like items ({listed(names, 3)})"
-        yield {"reason": reason, "options": opt.format("transposed") + annotator}
+        options = opt.format("transposed") + annotator
+        yield f"{reason}: if each row is an annotator and each column an item, use {options}"
 
 
-@Doubt(
-    "header_again",
-    "the first row of {table} ({first}) holds nothing that occurs below, and was counted as an {counted}: if it is a "
-    "second header, delete it",
-    of=(WIDE, TRANSPOSED),
-    rows=MIN_ROWS_TO_SEE_HEADER,
-)
-def header_again(view: View) -> Iterator[Values]:
+@Doubt([WIDE, TRANSPOSED], rows=MIN_ROWS_TO_SEE_HEADER)
+def header_again(view: View) -> Says:
     """No cell of the first row occurs again while all other values do: names of people, or units."""
     first = [plain_text(column.cells[0]) for column in view.ratings]
     again = Counter(value for column in view.ratings for value in column.values.elements())
     if len(first) > 1 and all(first) and all((size == 1) == (value in first) for value, size in again.items()):
         counted = "annotator" if view.layout == TRANSPOSED else "item"
-        yield {"table": view.table.name, "first": listed(first, 4), "counted": counted}
+        yield (
+            f"the first row of {view.table.name} ({listed(first, 4)}) holds nothing that occurs below, and was counted "
+            f"as an {counted}: if it is a second header, delete it"
+        )
 
 
-@Doubt(
-    "classes_of_each",
-    "{people} each have a 1 in one of {classes}, so they are annotators with a column for each class; give each one "
-    "column with the class (in pandas: frame[columns].idxmax(axis=1)), and use {option}",
-    of=(COUNTS, WIDE),
-    rows=MIN_ROWS_TO_SEE_HEADER,
-    refuses=ColumnError,
-)
-def classes_of_each(view: View) -> Iterator[Values]:
+@Doubt([COUNTS, WIDE], rows=MIN_ROWS_TO_SEE_HEADER, refuses=ColumnError)
+def classes_of_each(view: View) -> Says:
     """Names such as ann1_yes, ann1_no, ann2_yes, ann2_no over 0 and 1, with at most one 1 for each annotator."""
-    pairs, first, last = _grid(view)
-    if not pairs or not all(column.is_whole for column in view.ratings):
-        return
+    pairs, first, last = _grid(view) if view.whole else ({}, [], [])
     for people, classes, of_each in (
         (first, last, [[pairs[who, label] for label in last] for who in first]),
         (last, first, [[pairs[label, who] for label in first] for who in last]),
     ):
         chosen = [sum(row) for own in of_each for row in whole_rows(view.columns(own))]
-        if max(chosen) == 1 and 2 * sum(chosen) > len(chosen):
-            yield {"people": listed(people, 4), "classes": listed(classes, 4), "option": opt.format("wide")}
+        if max(chosen, default=0) == 1 and 2 * sum(chosen) > len(chosen):
+            yield (
+                f"{listed(people, 4)} each have a 1 in one of {listed(classes, 4)}, so they are annotators with a "
+                "column for each class; give each one column with the class (in pandas: "
+                f"frame[columns].idxmax(axis=1)), and use {opt.format('wide')}"
+            )
 
 
-@Doubt(
-    "looks_like_labels",
-    "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are ratings, "
-    "use {option}",
-    of=(COUNTS,),
-    rows=MIN_ROWS_TO_SEE_SUMS,
-)
-def looks_like_labels(view: View) -> Iterator[Values]:
+@Doubt([COUNTS], rows=MIN_ROWS_TO_SEE_SUMS)
+def looks_like_labels(view: View) -> Says:
     """Whole numbers, none 0, that are probably ratings."""
-    are_whole = len(view.compared) >= FEWEST_CLASSES and all(column.is_whole for column in view.ratings)
-    if are_whole and not any(0 in row for row in whole_rows(view.ratings)):
-        yield {"option": opt.format("wide")}
+    if len(view.compared) >= FEWEST_CLASSES and view.whole and not any(0 in row for row in view.whole):
+        yield (
+            "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
+            f"ratings, use {opt.format('wide')}"
+        )
 
 
-@Doubt(
-    "looks_like_shares",
-    "every row adds up to 100, as percentages of {n} annotations do: if they are, multiply them by {n} and divide by "
-    "100 to get counts",
-    of=(COUNTS,),
-    rows=MIN_ROWS_TO_SEE_SUMS,
-)
-def looks_like_shares(view: View) -> Iterator[Values]:
+@Doubt([COUNTS], rows=MIN_ROWS_TO_SEE_SUMS)
+def looks_like_shares(view: View) -> Says:
     """Percentages, in the steps of few annotations."""
-    if not all(column.is_whole for column in view.ratings):
-        return
-    rows = whole_rows(view.ratings)
-    numbers = {number for row in rows for number in row}
+    numbers = {number for row in view.whole for number in row}
     steps = (n for n in range(2, MOST_STEPS + 1) if numbers <= {round(100 * k / n) for k in range(n + 1)})
-    size = next(steps, None)
-    if size is not None and all(abs(sum(row) - 100) <= 1 for row in rows):
-        yield {"n": size}
+    n = next(steps, None)
+    if view.whole and n is not None and all(abs(sum(row) - 100) <= 1 for row in view.whole):
+        yield (
+            f"every row adds up to 100, as percentages of {n} annotations do: if they are, multiply them by {n} and "
+            "divide by 100 to get counts"
+        )
 
 
 # Broad tables: rows and columns computed from the others
@@ -1249,16 +1031,11 @@ MIN_ROWS_TO_SEE_RULE = 15  # in which the others differ, and differ as in anothe
 FEWEST_APART = 5  # rows in which a column would differ from most others, if it did so as often as these
 HARDLY = 0.05  # of them
 LUCKY = 0.03  # tables in which somebody hardly differs by chance
+WHAT = {WIDE: "column", LONG: "annotator"}
 
 
-@Doubt(
-    "looks_like_consensus",
-    "{what} {name} has the label of most other annotators wherever they have one: if it was decided from theirs, leave "
-    "it out: {option}",
-    of=(WIDE, LONG),
-    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
-)
-def looks_like_consensus(view: View) -> Iterator[Values]:
+@Doubt([WIDE, LONG], rows=MIN_ROWS_TO_COMPARE_COLUMNS)
+def looks_like_consensus(view: View) -> Says:
     """One differs from most others hardly ever, although as often as the others do it would have many times.
 
     It may be empty where they tie, or anywhere else. One who is not called like the others looks so sooner.
@@ -1266,7 +1043,12 @@ def looks_like_consensus(view: View) -> Iterator[Values]:
     seen, apart = Counter[str](), Counter[str]()
     for given in view.answers:
         sizes = Counter(given.values())
-        decided = {label: _majority(sizes, label) for label in sizes}
+        decided = dict.fromkeys(sizes, "")  # by most of the others, if they are several
+        for own in sizes:
+            others = {label: size - (label == own) for label, size in sizes.items()}
+            most = max(others.values())
+            if most >= FEWEST_OTHERS and 2 * most > sizes.total() - 1:
+                decided[own] = next(label for label, size in others.items() if size == most)
         for who, label in given.items():
             seen[who] += decided[label] != ""
             apart[who] += decided[label] not in ("", label)
@@ -1279,30 +1061,15 @@ def looks_like_consensus(view: View) -> Iterator[Values]:
         is_often = usual * seen[who] >= log((1 if is_odd else len(seen)) / LUCKY)  # of many, one never differs
         if is_often and apart[who] <= HARDLY * usual * seen[who]:
             followers.append(who)
-    what = "column" if view.layout == WIDE else "annotator"
     for who in followers if 2 * len(followers) < len(seen) else ():
-        yield {"what": what, "name": shown(who), "option": opt.exclude_annotator(who)}
+        yield (
+            f"{WHAT[view.layout]} {shown(who)} has the label of most other annotators wherever they have one: if it "
+            f"was decided from theirs, leave it out: {opt.exclude_annotator(who)}"
+        )
 
 
-def _majority(sizes: Counter[str], own: str) -> str:
-    """The label of most others of one who gave ``own``, if they are several; nothing without one.
-
-    >>> _majority(Counter({"a": 3, "b": 1}), "a"), _majority(Counter({"a": 1, "b": 1}), "b")
-    ('a', '')
-    """
-    others = {label: size - (label == own) for label, size in sizes.items()}
-    label = max(others, key=lambda label: others[label])
-    return label if others[label] >= FEWEST_OTHERS and 2 * others[label] > sizes.total() - 1 else ""
-
-
-@Doubt(
-    "looks_like_reference",
-    "{what} {name} agrees with each annotator far more than they do with each other, as a reference or a model would: "
-    "if it is no annotator, leave it out: {option}",
-    of=(WIDE, LONG),
-    rows=MIN_ROWS_TO_SEE_REFERENCE,
-)
-def looks_like_reference(view: View) -> Iterator[Values]:
+@Doubt([WIDE, LONG], rows=MIN_ROWS_TO_SEE_REFERENCE)
+def looks_like_reference(view: View) -> Says:
     """One who, if each knows the truth now and then and guesses otherwise, knows it always, unlike the others.
 
     Of three who know it with probabilities p, q and r, agreement beyond chance is pq, pr and qr.
@@ -1334,87 +1101,69 @@ def looks_like_reference(view: View) -> Iterator[Values]:
     if knows[best] < SURE or knows[rest[-1]] >= UNSURE or is_person(best):
         return
     variance = 0.0  # of the logarithm: of agreement with the best, which occurs twice, and of that among the others
-    for times, group in (
-        (2, [pair for pair in pairs if best in pair]),
-        (1, [pair for pair in pairs if best not in pair]),
-    ):
+    for times, is_with_best in ((2, True), (1, False)):
+        group = [pair for pair in pairs if (best in pair) == is_with_best]
         noise = [same[pair] / both[pair] * (1 - same[pair] / both[pair]) / both[pair] for pair in group]
         variance += times**2 * sum(noise) / sum(beyond[pair] for pair in group) ** 2
     if knows[best] * (1 - variance**0.5) > AT_LEAST:
-        what = "column" if view.layout == WIDE else "annotator"
-        yield {"what": what, "name": shown(best), "option": opt.exclude_annotator(best)}
+        yield (
+            f"{WHAT[view.layout]} {shown(best)} agrees with each annotator far more than they do with each other, as a "
+            f"reference or a model would: if it is no annotator, leave it out: {opt.exclude_annotator(best)}"
+        )
 
 
-@Doubt(
-    "looks_computed",
-    "column {name} has the same value wherever the others have the same labels, as if it was computed from them: if it "
-    "was, leave it out: {option}",
-    of=(WIDE,),
-    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
-)
-def looks_computed(view: View) -> Iterator[Values]:
+@Doubt([WIDE], rows=MIN_ROWS_TO_COMPARE_COLUMNS)
+def looks_computed(view: View) -> Says:
     """A column follows from the labels of the others, whoever gave them, while the other columns do not."""
-    columns = [column for column in view.ratings if column.name not in view.excluded]
+    people = view.kept
     follows: dict[str, bool] = {}
-    for column in columns if FEWEST_OTHERS < len(columns) <= MOST_PEOPLE else ():
+    for column in people if FEWEST_OTHERS < len(people) <= MOST_PEOPLE else ():
         values: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        others = [other for other in columns if other is not column]
+        others = [other for other in people if other is not column]
         for own, row in zip(column.cells, rows_of(others), strict=True):
             if label := plain_text(own):
                 values[tuple(sorted(map(plain_text, row)))].append(label)
         again = sum(len(given) - 1 for labels, given in values.items() if len({*labels} - {""}) > 1)
         follows[column.name] = again >= MIN_ROWS_TO_SEE_RULE and all(len(set(given)) == 1 for given in values.values())
-    rows = whole_rows(columns) if follows and all(column.is_whole for column in columns) else []
+    rows = whole_rows(people) if follows and all(column.is_whole for column in people) else []
     if len(rows) >= MIN_ROWS_TO_SEE_RULE:  # of a sum and its parts, each follows from the others
-        sums = {column.name: all(2 * row[n] == sum(row) for row in rows) for n, column in enumerate(columns)}
+        sums = {column.name: all(2 * row[n] == sum(row) for row in rows) for n, column in enumerate(people)}
         follows = sums if any(sums.values()) else follows
     if sum(follows.values()) == 1 and not any(looks_like_consensus(view)):
         name = next(name for name in follows if follows[name])
-        yield {"name": shown(name), "option": opt.exclude_annotator(name)}
+        yield (
+            f"column {shown(name)} has the same value wherever the others have the same labels, as if it was computed "
+            f"from them: if it was, leave it out: {opt.exclude_annotator(name)}"
+        )
 
 
-@Doubt(
-    "looks_constant",
-    "column {name} holds {value} in every row, unlike the others: if it is no annotator, leave it out: {option}",
-    of=(WIDE,),
-    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
-    guessed=(LABEL,),
-)
-def looks_constant(view: View) -> Iterator[Values]:
+@Doubt([WIDE], rows=MIN_ROWS_TO_COMPARE_COLUMNS, guessed=LABEL)
+def looks_constant(view: View) -> Says:
     """A column has one value, which is less than most of what the others hold."""
-    columns = [column for column in view.ratings if column.name not in view.excluded]
-    constant = [c for c in columns if len(c.values) == 1 and c.values.total() == len(c.cells) and not is_person(c.name)]
-    for column in constant if 2 * len(constant) < len(columns) else ():
+    people = view.kept
+    constant = [c for c in people if len(c.values) == 1 and c.values.total() == len(c.cells) and not is_person(c.name)]
+    for column in constant if 2 * len(constant) < len(people) else ():
         (value,) = column.values
-        others = [c.values for c in columns if c not in constant]
+        others = [c.values for c in people if c not in constant]
         if 2 * sum(values[value] for values in others) < sum(values.total() for values in others):
-            yield {"name": shown(column.name), "value": shown(value), "option": opt.exclude_annotator(column.name)}
+            holds = f"column {shown(column.name)} holds {shown(value)} in every row, unlike the others"
+            yield f"{holds}: if it is no annotator, leave it out: {opt.exclude_annotator(column.name)}"
 
 
-@Doubt(
-    "looks_copied",
-    "columns {one} and {two} hold the same label in every row: if one is a copy, leave it out: {option}",
-    of=(WIDE,),
-    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
-)
-def looks_copied(view: View) -> Iterator[Values]:
+@Doubt([WIDE], rows=MIN_ROWS_TO_COMPARE_COLUMNS)
+def looks_copied(view: View) -> Says:
     """Two columns never differ while each of the others does."""
     cells = {column.name: tuple(map(plain_text, column.cells)) for column in view.ratings}
     for (one, first), (two, second) in combinations(cells.items(), 2) if len(cells) > FEWEST_OTHERS else ():
         others = [labels for name, labels in cells.items() if name not in (one, two)]
         apart = (sum(bool(a and b and a != b) for a, b in zip(first, labels, strict=True)) for labels in others)
         if first == second and all(rows >= FEWEST_APART for rows in apart):
-            yield {"one": shown(one), "two": shown(two), "option": opt.exclude_annotator(two)}
+            hold = f"columns {shown(one)} and {shown(two)} hold the same label in every row"
+            yield f"{hold}: if one is a copy, leave it out: {opt.exclude_annotator(two)}"
 
 
-@Doubt(
-    "looks_unassigned",
-    "every row holds {value} exactly {times}, as if it stood for annotators who were not asked: if it does, use "
-    "{option}",
-    of=(WIDE,),
-    rows=MIN_ROWS_TO_COMPARE_COLUMNS,
-)
-def looks_unassigned(view: View) -> Iterator[Values]:
+@Doubt([WIDE], rows=MIN_ROWS_TO_COMPARE_COLUMNS)
+def looks_unassigned(view: View) -> Says:
     """A value that every row holds equally often, as what stands for "not assigned" does."""
     rows = [Counter(map(plain_text, row)) for row in rows_of(view.ratings)]
     values = [value for value in rows[0] if value and len({row[value] for row in rows}) == 1]
@@ -1424,16 +1173,14 @@ def looks_unassigned(view: View) -> Iterator[Values]:
         value, times = fixed[0], rows[0][fixed[0]]
         if all(value in column.values for column in view.ratings):
             said = "once" if times == 1 else f"{times} times"
-            yield {"value": shown(value), "times": said, "option": opt.missing(value)}
+            yield (
+                f"every row holds {shown(value)} exactly {said}, as if it stood for annotators who were not asked: if "
+                f"it does, use {opt.missing(value)}"
+            )
 
 
-@Doubt(
-    "summary_rows",
-    "the last rows ({rows}) look like figures computed from the rows above, and were counted as items; if they are, "
-    "delete them from the table{or_use}",
-    of=(WIDE, COUNTS),
-)
-def summary_rows(view: View) -> Iterator[Values]:
+@Doubt([WIDE, COUNTS])
+def summary_rows(view: View) -> Says:
     """Last rows named like a figure, or that add up all rows above; only where all rows were seen."""
     table, keys = view.table, view.places.get(ITEM, ())
     if not (table.is_whole or table.is_spread):
@@ -1442,14 +1189,17 @@ def summary_rows(view: View) -> Iterator[Values]:
     figures: list[str] = []
     while len(named) > 1 and _is_figure(named[-1]):
         figures.insert(0, named.pop())
-    if not figures and table.is_whole and view.layout == COUNTS and all(column.is_whole for column in view.ratings):
-        *rows, last = whole_rows(view.ratings)
+    if not figures and table.is_whole and view.layout == COUNTS and view.whole:
+        *rows, last = view.whole
         if len(rows) >= MIN_ROWS_ABOVE_TOTALS and any(last) and tuple(map(sum, zip(*rows, strict=True))) == last:
             figures = named[-1:]
     if figures:
         conditions = [Condition(table.columns[p], name, is_equal=False) for p in keys for name in figures]
-        options = f", or use {opt.where(conditions)}" if len(keys) == 1 else ""
-        yield {"rows": listed(figures, 4), "or_use": options}
+        or_use = f", or use {opt.where(conditions)}" if len(keys) == 1 else ""
+        yield (
+            f"the last rows ({listed(figures, 4)}) look like figures computed from the rows above, and were counted as "
+            f"items; if they are, delete them from the table{or_use}"
+        )
 
 
 def _is_figure(name: str) -> bool:
@@ -1470,8 +1220,7 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
     if ANNOTATOR not in places or table.different(keys) == len(table.sample):
         return ""
-    people = [p for p in table.free(places) if plain_name(table.columns[p]) in words(ANNOTATOR)]
-    for person in people:
+    for person in table.free(places, ANNOTATOR):
         if table.different([*places[ITEM], person]) == len(table.sample) > table.different([person]):
             name = table.columns[person]
             use = f"use {opt.annotator(name)} if it names the annotators"

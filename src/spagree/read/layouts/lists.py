@@ -19,15 +19,15 @@ from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, is_missing, nw
 from spagree.read.cells import with_missing
-from spagree.read.columns import is_list, is_person, plain_text
+from spagree.read.columns import is_list, plain_text
 from spagree.read.frames import collected
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown
+from spagree.read.words import is_person, words
 
 NUMPY = re.compile(r"\b(?:np\.)?(?:array|str_|float\d+|int\d+)\(((?:[^()]|\([^()]*\))*?)(?:, dtype=[^)]*)?\)")
 SIDE_BY_SIDE = re.compile(r"""['"]\s+['"]""")  # as numpy writes texts; Python would join them
 WRITTEN = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,\[\]]+)""")
-NOTHING = ("None", "nan", "null", "NaN", "NA", "<NA>")
 LISTED = re.compile(r"[^\s,;|]{1,30}([,;|] ?[^\s,;|]{1,30})+|\d{1,3}( \d{1,3})+")  # such as Ann1,Ann2 or 4 5 3
 DECIMAL = re.compile(r"-?\d+,\d+")
 SEPARATORS = (",", ";", "|", "\t")
@@ -61,7 +61,7 @@ def parsed(text: str, separator: str | None = ",") -> Any:
     if not is_list(text) or any(mark in text[1:-1] for mark in "[]{}"):
         raise UnreadableError(text)
     found = ((one or other, bare) for one, other, bare in WRITTEN.findall(text))
-    return [None if bare in NOTHING else bare or quoted for quoted, bare in found]
+    return [None if bare in words("nothing") else bare or quoted for quoted, bare in found]
 
 
 def parted(column: columns.Sampled) -> list[str]:
@@ -201,8 +201,8 @@ def has_repeats(texts: Iterable[str]) -> bool:
     (True, False)
     """
     every = list(texts)
-    parts = (text.split(separator_of(every)) for text in every)
-    return any(len(set(each)) < len(each) for each in parts)
+    mark = separator_of(every)
+    return any(len(set(parts)) < len(parts) for parts in (text.split(mark) for text in every))
 
 
 def place(table: Table, name: str, role: str) -> Place:
@@ -222,20 +222,19 @@ def lists(table: Table, request: Request) -> Layout:
     request.refuse((TIME, "question"), "a cell holds all labels of an item")
     every = columns.columns_at(table, range(len(table.columns))).values()
     nested = frozenset(column.position for column in every if column.is_nested)
-    roles = {} if request.item else {**columns.resolve(table.columns, {}, [ITEM], nested).positions}
-    roles |= {} if request.label else columns.resolve(table.columns, {}, [LABEL]).positions
-    label = place(table, request.names(LABEL)[0], LABEL) if request.label else Place(roles.get(LABEL, -1))
-    if label.position < 0:
+    places = {role: [place(table, name, role) for name in request.names(role)] for role in (LABEL, ANNOTATOR, ITEM)}
+    for role, taken in ((ITEM, nested), (LABEL, frozenset[int]())):
+        if not getattr(request, role):
+            places[role] = [Place(p) for p in columns.resolve(table.columns, {}, [role], taken).positions.values()]
+    if not places[LABEL]:
         raise DataError(
             f"{table.name}: no column looks like the labels; name it with {opt.label}, as a.b for b inside the "
             f"objects of column a (columns: {listed(table.columns)})"
         )
-    who = place(table, request.names(ANNOTATOR)[0], ANNOTATOR) if request.annotator else None
-    keys = [place(table, name, ITEM) for name in request.names(ITEM)]
-    keys += [Place(roles[ITEM])] if ITEM in roles else []
+    keys, (label,), who = places[ITEM], places[LABEL], next(iter(places[ANNOTATOR]), None)
     beside = {role: columns.find(table.columns, request.named()[role], opt[role]) for role in request.also()}
-    places = [*keys, label, *([who] if who else [])]
-    needed = list(dict.fromkeys([*(each.position for each in places), *beside.values()]))
+    found_in = [each.position for of_role in places.values() for each in of_role]
+    needed = list(dict.fromkeys([*found_in, *beside.values()]))
     row = [ROW] if table.is_ordered else []
     selected = collected(table.load(needed).select(*map(cell, needed), *row))
     rows = [dict(zip([*needed, *row], cells, strict=True)) for cells in selected]
@@ -244,15 +243,13 @@ def lists(table: Table, request: Request) -> Layout:
     if len(set(items)) < len(items):
         if keys and request.item is not None:
             again, times = Counter(items).most_common(1)[0]
-            raise DataError(
-                f"{table.name}: {shown(again)} is the item of {count(times, 'row')}; if every row is an item: "
-                f"{opt.item(EACH_ROW)}"
-            )
+            which = f"{shown(again)} is the item of {count(times, 'row')}"
+            raise DataError(f"{table.name}: {which}; if every row is an item: {opt.item(EACH_ROW)}")
         keys, items = [], numbers
     answers = label.values(table, rows)
-    people = who.values(table, rows) if who else [None] * len(rows)
     kind = _kind(table, label, answers)
-    warnings = tuple(_doubts(table, label, kind, answers, is_told=request.same_annotators))
+    warnings = _warnings(table, label, kind, answers, is_told=request.same_annotators)
+    people = who.values(table, rows) if who else [None] * len(rows)
     if request.same_annotators:
         people = _same_annotators(table, who, kind, answers, numbers)
     given: list[tuple[Any, ...]] = []
@@ -269,14 +266,12 @@ def lists(table: Table, request: Request) -> Layout:
     frame = polars.DataFrame(given, schema=schema, orient="row")
     if third == ANNOTATOR and frame[ANNOTATOR].is_null().all():
         frame = frame.drop(ANNOTATOR)
-    names_of = {ITEM: " + ".join(key.name(table) for key in keys) or "row number"}
-    names_of |= {ANNOTATOR: who.name(table)} if who else {ANNOTATOR: "keys"} if kind == BY_ANNOTATOR else {}
-    names_of |= {LABEL: label.name(table), **{role: table.columns[p] for role, p in beside.items()}}
-    guessed = frozenset(
-        {role for role, named in ((ITEM, request.item), (LABEL, request.label)) if named is None and keys}
-    )
+    understood = {ITEM: " + ".join(key.name(table) for key in keys) or "row number"}
+    understood |= {ANNOTATOR: who.name(table)} if who else {ANNOTATOR: "keys"} if kind == BY_ANNOTATOR else {}
+    understood |= {LABEL: label.name(table), **{role: table.columns[p] for role, p in beside.items()}}
+    guessed = frozenset(role for role in (ITEM, LABEL) if getattr(request, role) is None and keys)
     given_labels = with_missing(nw.from_native(frame.lazy()), request.missing_texts, normalize=request.normalize)
-    return Layout(given_labels, "lists", names_of, guessed, warnings)
+    return Layout(given_labels, "lists", understood, guessed, warnings)
 
 
 def fields(column: columns.Sampled) -> list[str]:
@@ -293,7 +288,7 @@ def fields(column: columns.Sampled) -> list[str]:
     names = [leaf.rpartition(".")[2] for leaf in leaves]
     with suppress(DataError):
         roles = columns.resolve(names, {}, (ANNOTATOR, LABEL)).positions
-        who = "".join(f" {opt.annotator(leaves[roles[role]])}" for role in roles if role == ANNOTATOR)
+        who = f" {opt.annotator(leaves[roles[ANNOTATOR]])}" if ANNOTATOR in roles else ""
         labels = [roles[LABEL]] if LABEL in roles else [p for p in range(len(names)) if p != roles.get(ANNOTATOR)]
         return [f"{opt.label(leaves[p])}{who}" for p in labels]
     return [opt.label(leaf) for leaf in leaves]
@@ -320,36 +315,30 @@ LIST, BY_ANNOTATOR, COUNTS = "list", "object annotator → label", "object label
 
 def _kind(table: Table, label: Place, answers: Sequence[Any]) -> str:
     """What the cells hold, the same in all rows; refuses anything else."""
-    name, present = shown(label.name(table)), [answer for answer in answers if answer is not None]
+    name, present = label.name(table), [answer for answer in answers if answer is not None]
+    holds = f"{table.name}: {shown(name)} holds"
     shapes = Counter(
         "lists" if isinstance(each, list | tuple) else "objects" if isinstance(each, Mapping) else "single values"
         for each in present
     )
     if len(shapes) > 1 or "single values" in shapes:
         found = " and ".join(f"{size:,} {shape}" for shape, size in shapes.items())
-        raise DataError(
-            f"{table.name}: {name} holds {found}; {opt.format('lists')} takes a list of labels, an object annotator → "
-            "label, or an object label → count in every row"
-        )
+        takes = "takes a list of labels, an object annotator → label, or an object label → count in every row"
+        raise DataError(f"{holds} {found}; {opt.format('lists')} {takes}")
     if "objects" not in shapes:
         for value in (value for answer in present for value in answer if isinstance(value, Mapping)):
             raise DataError(
-                f"{table.name}: {name} holds lists of objects with {listed(list(map(str, value)), 8)}; say which of "
-                f"these is the label, as in {opt.label(f'{label.name(table)}.{next(iter(value))}')}"
+                f"{holds} lists of objects with {listed(list(map(str, value)), 8)}; say which of these is the label, "
+                f"as in {opt.label(f'{name}.{next(iter(value))}')}"
             )
         return LIST
     for answer in present:
         if any(isinstance(value, Mapping) for value in answer.values()):
-            ways = " or ".join(opt.label(each) for each in _inner(answer, label.name(table))[:MOST_FIELDS])
-            raise DataError(f"{table.name}: {name} holds objects of objects; say which hold the labels, as in {ways}")
-    keys = {str(key) for answer in present for key in answer}
-    if all(_is_whole(value) for answer in present for value in answer.values()) and not all(map(is_person, keys)):
-        return COUNTS
-    return BY_ANNOTATOR
-
-
-def _is_whole(value: Any) -> bool:
-    return value is None or plain_text(value).isdecimal()
+            ways = " or ".join(opt.label(each) for each in _inner(answer, name)[:MOST_FIELDS])
+            raise DataError(f"{holds} objects of objects; say which hold the labels, as in {ways}")
+    are_whole = all(n is None or plain_text(n).isdecimal() for answer in present for n in answer.values())
+    are_people = all(is_person(str(key)) for answer in present for key in answer)
+    return COUNTS if are_whole and not are_people else BY_ANNOTATOR
 
 
 def are_shares(rows: Sequence[Sequence[Any]]) -> bool:
@@ -367,38 +356,33 @@ def are_shares(rows: Sequence[Sequence[Any]]) -> bool:
     return len(rows) >= MIN_ROWS_OF_SUMS and are_even and any(number % 1 for row in numbers for number in row)
 
 
-def _doubts(table: Table, label: Place, kind: str, answers: Sequence[Any], *, is_told: bool) -> Iterator[Warning]:
+def _warnings(table: Table, label: Place, kind: str, answers: Sequence[Any], *, is_told: bool) -> tuple[Warning, ...]:
     """Counts that may be ratings; refuses lists that are counts."""
-    present = [answer for answer in answers if answer]
-    if are_shares([list(answer.values() if isinstance(answer, Mapping) else answer) for answer in present]):
+    name = shown(label.name(table))
+    rows = [list(each.values() if isinstance(each, Mapping) else each) for each in answers if each]
+    texts = [list(map(plain_text, row)) for row in rows]
+    if are_shares(rows):
         raise DataError(
-            f"{table.name}: the numbers in {shown(label.name(table))} add up to 1 in every row, as shares of labels "
-            "do; name what holds the labels themselves, or their counts"
+            f"{table.name}: the numbers in {name} add up to 1 in every row, as shares of labels do; name what holds "
+            "the labels themselves, or their counts"
         )
-    if kind == COUNTS:
-        sums = {sum(int(plain_text(n) or 0) for n in answer.values()) for answer in present}
-        if len(sums) > 1 or len(present) < MIN_ROWS_OF_SUMS:
-            yield Warning(
-                "counts_or_ratings",
-                f"the whole numbers in {shown(label.name(table))} were taken for how many annotators chose each label; "
-                "if they are ratings, by the annotators who are named before them, write one row per rating",
-            )
-    elif (
-        kind == LIST
-        and not is_told
-        and len(present) >= MIN_ROWS_OF_SUMS
-        and len({len(answer) for answer in present}) == 1
-    ):
-        if not all(_is_whole(value) and value is not None for answer in present for value in answer):
-            return
-        rows = [tuple(int(plain_text(n)) for n in answer) for answer in present]
-        reason = columns.counted_as(rows)
-        if len(rows[0]) > 1 and sum(map(sum, rows)) >= MIN_ANNOTATIONS * len(rows) and reason:
+    if kind == COUNTS and (len({sum(int(n or 0) for n in row) for row in texts}) > 1 or len(rows) < MIN_ROWS_OF_SUMS):
+        message = (
+            f"the whole numbers in {name} were taken for how many annotators chose each label; if they are ratings, by "
+            "the annotators who are named before them, write one row per rating"
+        )
+        return (Warning("counts_or_ratings", message),)
+    are_lists = kind == LIST and len(rows) >= MIN_ROWS_OF_SUMS and len(set(map(len, rows))) == 1 and len(rows[0]) > 1
+    if are_lists and not is_told and all(n.isdecimal() for row in texts for n in row):
+        numbers = [tuple(map(int, row)) for row in texts]
+        reason = columns.counted_as(numbers)
+        if reason and sum(map(sum, numbers)) >= MIN_ANNOTATIONS * len(numbers):
             raise DataError(
-                f"{table.name}: the lists in {shown(label.name(table))} look like counts of classes ({reason}); write "
-                "them as objects label → count, or as a column for each class, and use "
-                f"{opt.format('counts')}; if they are labels, by the same annotators: {opt.same_annotators}"
+                f"{table.name}: the lists in {name} look like counts of classes ({reason}); write them as objects "
+                f"label → count, or as a column for each class, and use {opt.format('counts')}; if they are labels, by "
+                f"the same annotators: {opt.same_annotators}"
             )
+    return ()
 
 
 def _same_annotators(
@@ -411,27 +395,22 @@ def _same_annotators(
     if kind != LIST or len(sizes) > 1:
         lengths = " and ".join(f"{size} (row {number})" for size, number in sorted(sizes.items())[:3])
         found = f"lists have different lengths: {lengths}" if kind == LIST else "cells hold objects, not lists"
-        raise DataError(
-            f"{table.name}: {found}; {opt.same_annotators} needs lists of one length, one label of each annotator"
-        )
+        needs = f"{opt.same_annotators} needs lists of one length, one label of each annotator"
+        raise DataError(f"{table.name}: {found}; {needs}")
     return [None if answer is None else [str(n) for n in range(1, len(answer) + 1)] for answer in answers]
 
 
 def _annotations(table: Table, kind: str, answer: Any, people: Any, number: str) -> Iterator[tuple[Any, str | None]]:
     """The annotator, or the count, and the label of each annotation in a cell."""
     if kind == COUNTS:
-        yield from (
-            (int(plain_text(n) or 0), text_of(label))
-            for label, n in (answer or {}).items()
-            if plain_text(n) not in ("", "0")
-        )
+        counted = ((label, int(plain_text(n) or 0)) for label, n in (answer or {}).items())
+        yield from ((n, text_of(label)) for label, n in counted if n)
     elif kind == BY_ANNOTATOR:
         yield from ((str(who), text_of(label)) for who, label in (answer or {}).items())
     else:
         given, names = list(answer or ()), list(people or ())
         if people is not None and len(names) != len(given):
             labels, annotators = count(len(given), "label"), count(len(names), "annotator")
-            raise DataError(
-                f"{table.name}: row {number}: {labels} and {annotators}; write as many of one as of the other"
-            )
+            found = f"row {number}: {labels} and {annotators}"
+            raise DataError(f"{table.name}: {found}; write as many of one as of the other")
         yield from zip(map(text_of, names or [None] * len(given)), map(text_of, given), strict=True)

@@ -12,21 +12,20 @@ from itertools import pairwise
 from typing import Any
 
 from spagree.errors import ColumnError, DataError, UsageError
-from spagree.messages import Warning, opt
+from spagree.messages import Message, Warning, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows, nw
-from spagree.read.columns import columns_at, link_column, plain_name
+from spagree.read.columns import columns_at, link_column
 from spagree.read.frames import collected, size, where
 from spagree.read.layouts import doubts, recognise
 from spagree.read.layouts.doubts import View
 from spagree.read.request import EACH_ROW, Request
 from spagree.read.table import Layout, Table, cell, listed, shown
 from spagree.read.where import distinct
-from spagree.read.words import words
 
 
-def long(table: Table, request: Request) -> Layout:
-    """One annotation per row: item, label and, if known, annotator and time."""
+def long(table: Table, request: Request, known: columns.Roles | None = None) -> Layout:
+    """One annotation per row: item, label and, if known, annotator and time; ``known``: roles that were resolved."""
     labels = request.names(LABEL)
     if len(labels) > 1 or any(columns.fitting(table.columns, name) for name in labels):
         raise UsageError(
@@ -40,43 +39,33 @@ def long(table: Table, request: Request) -> Layout:
             f"{opt.item(EACH_ROW)}: every row is an item, but a long table has a row for each annotation; say how the "
             f"labels of an item stand in its row: {opt.format('wide')}, {opt.format('counts')} or {opt.format('lists')}"
         )
-    roles, places = _roles(table, request)
+    roles = _roles(table, request, known)
+    places = dict(roles.places)
     table = _seen_again(table, places)
     places |= _count_column(table, places)
     question, value = question_column(table, places, request.question)
-    where = [condition.column for condition in request.conditions()]
-    view = View(
-        table,
-        "long",
-        places,
-        guessed=roles.guessed,
-        question=question,
-        chosen=where,
-        excluded=request.excluded,
-        is_told=request.format == "long",
-    )
+    view = View(table, "long", places, guessed=roles.guessed, request=request, question=question)
     doubts.refuse(view)
     needed = [p for positions in places.values() for p in positions]
     link = link_column(table, places[ITEM], needed)
-    if link is not None:
-        places[LINK] = (link,)
-        needed.append(link)
-    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
+    places |= {} if link is None else {LINK: (link,)}
+    names = named(table, places)
     rows: nw.LazyFrame[Any] | FewRows | None = None
     warnings: tuple[Warning, ...] = ()
-    is_plain = places.keys() <= {ITEM, ANNOTATOR, LABEL} and all(len(positions) == 1 for positions in places.values())
+    is_plain = places.keys() <= {ITEM, ANNOTATOR, LABEL} and len(needed) == len(places)
     if table.few is not None and is_plain and question is None and not (request.missing or request.time_format):
         alone = {role: positions[0] for role, positions in places.items()}
-        rows = table.few(alone, lambda loaded: _renamed(loaded, table, places))
+        rows = table.few(alone, lambda loaded: renamed(loaded, table, places))
     if rows is None:
-        loaded = table.load(list(dict.fromkeys(needed if question is None else [*needed, question])))
+        further = [p for p in (link, question) if p is not None]
+        loaded = table.load(list(dict.fromkeys([*needed, *further])))
         chosen = loaded if question is None else _asked(loaded, table, places, question, value)
-        renamed = _renamed(chosen, table, places)
-        renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
-        chosen, warnings = timed(renamed, table, names, request, is_guess=TIME in roles.guessed)
-        if TIME not in chosen.collect_schema().names():
+        given = renamed(chosen, table, places)
+        given = cells.whole_counts(given, table) if COUNT in places else given
+        given, warnings = timed(given, table, names, request, is_guess=TIME in roles.guessed)
+        if TIME not in given.collect_schema().names():
             names.pop(TIME, None)
-        rows = cells.with_missing(chosen, request.missing_texts, normalize=request.normalize)
+        rows = cells.with_missing(given, request.missing_texts, normalize=request.normalize)
     if question is not None and value is not None:
         names["question"] = f"{table.columns[question]} = {value}"
     warnings += doubts.warnings(replace(view, table=_with_late(table, places)))
@@ -112,15 +101,23 @@ def _with_late(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
     return columns.everywhere(table, places[ITEM]) if late else table
 
 
-def _renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]]) -> nw.LazyFrame[Any]:
+def named(table: Table, places: Mapping[str, Sequence[int]], limit: int | None = None) -> dict[str, str]:
+    """The names of the columns of every role, as the summary shows them; of many, the first ``limit``."""
+    names = {role: [table.columns[p] for p in positions] for role, positions in places.items()}
+    if limit is not None:
+        return {role: Message(listed(of_role, limit)) for role, of_role in names.items()}
+    return {role: " + ".join(of_role) or "row number" for role, of_role in names.items()}
+
+
+def renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]]) -> nw.LazyFrame[Any]:
     """The columns of every role, under its name."""
     row = [ROW] if table.is_ordered else []
     return frame.select(*(joined(positions).alias(role) for role, positions in places.items()), *row)
 
 
-def _roles(table: Table, request: Request) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
+def _roles(table: Table, request: Request, known: columns.Roles | None = None) -> columns.Roles:
     """The columns of every role; refuses a table that has none for the item or the label."""
-    roles = request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
+    roles = known or request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
     lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
     for wanted in lacking:  # perhaps named for another role, although it looks like this one alone
         try:
@@ -135,15 +132,14 @@ def _roles(table: Table, request: Request) -> tuple[columns.Roles, dict[str, tup
             )
     if lacking:
         raise recognise.unknown_columns(table, lacking, roles, request)
-    return roles, request.places(table, roles.positions)
+    return roles
 
 
 def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
     """A column that counts equal annotations, as a query that groups by item and label writes it."""
     if ANNOTATOR in places or TIME in places or not table.sample:
         return {}
-    named = [p for p in table.free(places) if plain_name(table.columns[p]) in words("counts")]
-    whole = [p for p, column in columns_at(table, named).items() if column.is_whole]
+    whole = [p for p, column in columns_at(table, table.free(places, "counts")).items() if column.is_whole]
     keys = (*places[ITEM], *places[LABEL])
     is_grouped = table.different(places[ITEM]) < table.different(keys) == len(table.sample)
     return {COUNT: (whole[0],)} if len(whole) == 1 and is_grouped else {}
@@ -156,16 +152,13 @@ def several_labels(table: Table, request: Request) -> list[str]:
     """
     if request.label is not None:
         return [table.columns[p] for p in columns.several(table.columns, request.names(LABEL))]
-    roles = request.roles(table, (ITEM, ANNOTATOR, TIME, *request.also()))
-    if ITEM not in roles.positions:
+    places = request.roles(table, (ITEM, ANNOTATOR, TIME, *request.also())).places
+    if ITEM not in places:
         return []
-    places = request.places(table, roles.positions)
     table = _seen_again(table, places)
-    who, (item, *_) = places.get(ANNOTATOR, ()), places[ITEM]
-    free = columns.may_be_labels(columns_at(table, table.free(places)).values())
-    keys = (item, *who[:1])
-    varying = [each for each in free if not any(table.follows([key], each.position) for key in keys)]
-    return [each.name for each in varying if not each.is_beside_labels]
+    keys = [places[role][:1] for role in (ITEM, ANNOTATOR) if role in places]
+    free = columns_at(table, table.free(places)).values()
+    return [column.name for column in columns.may_be_labels(table, free, keys)]
 
 
 def several_questions(table: Table, request: Request) -> list[str]:
@@ -175,7 +168,7 @@ def several_questions(table: Table, request: Request) -> list[str]:
         return []
     if not {ITEM, LABEL} <= request.roles(table, (ITEM, ANNOTATOR, LABEL)).positions.keys():
         return []
-    _, places = _roles(table, request)
+    places = _roles(table, request).places
     question, _ = question_column(table, places, None)
     if question is None:
         return []
@@ -184,9 +177,12 @@ def several_questions(table: Table, request: Request) -> list[str]:
 
 
 def joined(positions: Sequence[int], missing: str | None = None) -> nw.Expr:
-    """Several columns as one unambiguous text: a bar inside a cell is doubled; ``missing`` stands for an empty cell."""
-    if len(positions) == 1:
-        return nw.col(cell(positions[0]))
+    """Several columns as one unambiguous text: a bar inside a cell is doubled; ``missing`` stands for an empty cell.
+
+    Without any, the number of the row.
+    """
+    if len(positions) <= 1:
+        return nw.col(cell(positions[0]) if positions else ROW)
     texts = [nw.col(cell(p)).cast(nw.String).str.replace_all("|", "||", literal=True) for p in positions]
     texts = texts if missing is None else [text.fill_null(missing) for text in texts]
     return nw.concat_str(texts, separator=" | ")
@@ -227,8 +223,7 @@ def question_column(
 
     ``--question VALUE``, or ``--question COLUMN=VALUE`` where several columns hold it.
     """
-    free = table.free(places)
-    named = [p for p in free if plain_name(table.columns[p]) in words("questions")]
+    named = table.free(places, "questions")
     if wanted is None:
         sampled = columns_at(table, named) if table.sample else {}
         varying = [p for p, column in sampled.items() if len(column.values) > 1]
@@ -236,20 +231,14 @@ def question_column(
     name, mark, value = wanted.partition("=")
     if mark and name in table.columns:
         return columns.find(table.columns, name, opt.question), value
-    holding = [p for p, column in columns_at(table, free).items() if wanted in column.values]
+    holding = [p for p, column in columns_at(table, table.free(places)).items() if wanted in column.values]
     fitting = [p for p in holding if p in named] or holding or named
     if len(fitting) == 1:
         return fitting[0], wanted
-    if not fitting:
-        raise UsageError(
-            f"{opt.question(wanted)}: no column of {table.name} names questions; leave it out, or write "
-            f"{opt.question} COLUMN={wanted} (columns: {listed(table.columns)})"
-        )
-    names = listed([table.columns[p] for p in fitting])
-    raise UsageError(
-        f"{opt.question(wanted)}: {len(fitting)} columns hold it; "
-        f"write {opt.question} COLUMN={wanted} (columns: {names})"
-    )
+    why = f"{len(fitting)} columns hold it" if fitting else f"no column of {table.name} names questions"
+    write = f"{'' if fitting else 'leave it out, or '}write {opt.question} COLUMN={wanted}"
+    names = listed([table.columns[p] for p in fitting] or table.columns)
+    raise UsageError(f"{opt.question(wanted)}: {why}; {write} (columns: {names})")
 
 
 def _asked(

@@ -32,12 +32,12 @@ from spagree.read.annotations import (
     Understood,
     nw,
 )
-from spagree.read.columns import find, plain_name, resolve
+from spagree.read.columns import find, resolve
 from spagree.read.frames import collected, frame_table
 from spagree.read.layouts.long import joined, timed
 from spagree.read.request import Request
 from spagree.read.table import Table, cell
-from spagree.read.words import ranked
+from spagree.read.words import plain_name, ranked
 
 MARK, VISIT = (ITEM, ANNOTATOR, START, END, LABEL), (ITEM, ANNOTATOR, LENGTH)
 KEYED = (ITEM, ANNOTATOR, LABEL)

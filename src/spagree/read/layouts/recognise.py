@@ -12,31 +12,12 @@ from typing import Any
 from spagree.errors import ColumnError
 from spagree.messages import Warning, opt
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, nw
-from spagree.read.columns import (
-    Roles,
-    Sampled,
-    as_pivot,
-    columns_at,
-    is_data,
-    is_item,
-    is_numbered,
-    is_person,
-    may_be_labels,
-    named_like,
-    plain_name,
-    plain_text,
-    rows_of,
-    sort_out,
-    whole_rows,
-    without_flags,
-    without_sums,
-    words_of,
-)
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, nw
+from spagree.read.columns import Roles, Sampled, columns_at, plain_text, rows_of, sort_out, whole_rows
 from spagree.read.layouts import doubts, lists
 from spagree.read.request import Request
 from spagree.read.table import Layout, Table, listed, shown
-from spagree.read.words import ranked, words
+from spagree.read.words import is_item, is_numbered, is_person, named_like, phrases, plain_name, ranked, words, words_of
 
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2
 MOST_LABELS = 1 / 3  # distinct labels per cell: more mean measurements
@@ -45,13 +26,14 @@ OFTEN_SHARED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A layout, the columns it was recognised by, and what the user is told."""
+    """A layout, the columns it was recognised by, and what the user is told; the roles of a long table."""
 
     format: str
     request: Request
     guessed: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
     warnings: tuple[Warning, ...] = ()
+    roles: Roles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +44,6 @@ class _Sight:
     request: Request
     roles: Mapping[str, int]
     sampled: Mapping[int, Sampled]
-
-    @property
-    def respondents(self) -> int | None:
-        """The column by which a form numbers its respondents, who may all be called anonymous."""
-        names = {column.plain_name: position for position, column in self.sampled.items()}
-        is_form = any(names.keys() >= set(form) for form in ranked("numbered_forms"))
-        return names["id"] if is_form and self.request.item is None else None
-
-    def others(self, *roles: str) -> dict[int, Sampled]:
-        """The columns without these roles."""
-        taken = {self.roles.get(role) for role in roles}
-        return {p: column for p, column in self.sampled.items() if p not in taken}
 
     def key(self, taken: Collection[int]) -> int | None:
         """The item column, or else the first with a different value in each row."""
@@ -89,46 +59,53 @@ class _Sight:
         names = self.table.columns
         if len({names[p].casefold() for p in labels}) < len(labels):
             return None
-        is_guess = not self.request.names(key)
-        guessed: dict[str, Any] = {key: names[position]} if position is not None and is_guess else {}
-        labelled: dict[str, Any] = {LABEL: [names[p] for p in labels]} if labels else {}
-        rules = (f"recognised: {rule}; if that is wrong, name the layout with {opt.format}",)
+        named: dict[str, Any] = {LABEL: [names[p] for p in labels]} if labels else {}
+        is_guess = position is not None and not self.request.names(key)
+        if position is not None and is_guess:
+            named[key] = names[position]
         aside = [names[p] for p in self.sampled if p not in labels and p != position and names[p]] if labels else []
-        message = (
-            f"columns ignored: {listed(aside, limit=8)}. If they belong to the table, name all columns with {opt.label}"
-        )
-        warnings = (Warning("columns_aside", message),) if aside else ()
-        return Recognised(format, replace(self.request, **guessed, **labelled), frozenset(guessed), rules, warnings)
+        rest = f"If they belong to the table, name all columns with {opt.label}"
+        warning = Warning("columns_aside", f"columns ignored: {listed(aside, limit=8)}. {rest}")
+        rule = f"recognised: {rule}; if that is wrong, name the layout with {opt.format}"
+        guessed = frozenset({key} if is_guess else ())
+        return Recognised(format, replace(self.request, **named), guessed, (rule,), (warning,) if aside else ())
 
 
-def recognised(table: Table, request: Request) -> Recognised | None:
-    """The layout of a table without an item or label column, if only one is possible."""
+def recognised(table: Table, request: Request) -> Recognised:
+    """The layout of a table without an item or label column, if only one is possible; else long."""
     if request.names(LABEL) or request.time is not None or request.question is not None:
-        return None
-    roles = request.roles(table, (ITEM, ANNOTATOR, LABEL)).positions
+        return Recognised("long", request)
+    resolved = request.roles(table, (ITEM, ANNOTATOR, LABEL, TIME))
+    as_list = Recognised("long", request, roles=None if request.also() else resolved)
+    roles = {role: position for role, position in resolved.positions.items() if role != TIME}
     has_annotations = ITEM in roles and LABEL in roles
     if has_annotations and (ANNOTATOR in roles or not any(map(is_person, table.columns))):
-        return None
+        return as_list
     if request.header and _is_headless(table):
-        return None
+        return as_list
     text = None if request.text is None else columns.find(table.columns, request.text, opt.text)
     link = columns.link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
-    sampled = columns_at(table, [p for p in range(len(table.columns)) if p not in (text, link)])
+    aside = {text, link} - {roles.get(ITEM)}  # a text may be the item, too
+    sampled = columns_at(table, [p for p in range(len(table.columns)) if p not in aside])
     sight = _Sight(table, request, roles, sampled)
     if has_annotations:
-        return _wide(sight) if sampled[roles[ITEM]].is_id else None
-    if sight.respondents is not None and (form := _transposed(sight)):
+        return (_wide(sight) if sampled[roles[ITEM]].is_id else None) or as_list
+    names = {column.plain_name: position for position, column in sampled.items()}
+    is_form = request.item is None and any(names.keys() >= set(form) for form in ranked("numbered_forms"))
+    if is_form and (form := _transposed(sight, names["id"])):  # all may be called anonymous
         return form
-    return _one_hot(sight) or _wide(sight) or _transposed(sight) or _counts(sight)
+    respondents = names["id"] if is_form else None
+    return _one_hot(sight) or _wide(sight) or _transposed(sight, respondents) or _counts(sight) or as_list
 
 
 def _one_hot(sight: _Sight) -> Recognised | None:
     """Item, annotator, and columns of 0 and 1 of which exactly one is on in every row."""
-    switches = {p: column for p, column in sight.others(ITEM, ANNOTATOR).items() if column.is_switch}
+    taken = (sight.roles.get(ITEM), sight.roles.get(ANNOTATOR))
+    switches = {p: column for p, column in sight.sampled.items() if column.is_switch and p not in taken}
     classes = list(columns.without_flags(switches).values())
-    if ITEM not in sight.roles or ANNOTATOR not in sight.roles or len(classes) < FEWEST_PEOPLE:
+    if None in taken or len(classes) < FEWEST_PEOPLE:
         return None
-    rows = [[str(cell).casefold().removesuffix(".0") for cell in row] for row in columns.rows_of(classes)]
+    rows = [[str(cell).casefold().removesuffix(".0") for cell in row] for row in rows_of(classes)]
     if len(rows) < FEWEST_ROWS or any(sum(cell in words("on") for cell in row) != 1 for row in rows):
         return None
     guessed = () if sight.request.item else (ITEM,)
@@ -142,51 +119,58 @@ def _wide(sight: _Sight) -> Recognised | None:
     filled = {p: column for p, column in people.items() if column.values}  # the others may begin later
     if len(filled) < FEWEST_PEOPLE or any(len(column.cells) < FEWEST_ROWS for column in people.values()):
         return None
-    kinds = columns.sort_out(filled)
+    kinds = sort_out(filled)
     view = doubts.View(sight.table, "wide", {}, tuple(people))
     is_grid = any(doubts.grid(view)) and not any(doubts.classes_of_each(view))  # which is refused
     if kinds.aside or len(kinds.groups) != 1 or is_grid:
         return None
     key = sight.key(people)
-    others = {p: column for p, column in sight.sampled.items() if p not in people}
-    beside = {p: column for p, column in others.items() if column.values and not column.is_derived}
-    if similar := [p for p, column in beside.items() if column.shared(people.values()) >= OFTEN_SHARED]:
-        raise consensus_beside(sight.table, key, similar, tuple(people))
-    groups = [[beside[p] for p in group] for group in columns.sort_out(beside).groups]
-    if any(len(group) > 1 and _are_labels(group) for group in groups):  # columns of labels
-        if LABEL in sight.roles:
-            raise consensus_beside(sight.table, key, [sight.roles[LABEL]], tuple(people))
-        return None
+    beside = {p: c for p, c in sight.sampled.items() if p not in people and c.values and not c.is_derived}
+    consensus = [p for p, column in beside.items() if column.shared(people.values()) >= OFTEN_SHARED]
+    groups = [[beside[p] for p in group] for group in sort_out(beside).groups]
+    if not consensus and any(len(group) > 1 and _are_labels(group) for group in groups):  # columns of labels
+        if LABEL not in sight.roles:
+            return None
+        consensus = [sight.roles[LABEL]]
+    if consensus:
+        names = sight.table.columns
+        item = "" if key is None else f" {opt.item(names[key])}"
+        is_one = len(consensus) == 1
+        may_be = "a consensus, predictions or annotators"
+        may_be = "their consensus or another annotator" if is_one else may_be
+        raise ColumnError(
+            f"{sight.table.name}: one row per item, and columns named like annotators beside "
+            f"{listed([names[p] for p in consensus], 4)}, which may be {may_be}; name those to compare: "
+            f"{opt.format('wide')}{item} {sight.table.options(LABEL, people)}"
+        )
     return sight.answer("wide", "one row per item, one column per annotator", ITEM, key, tuple(people))
 
 
 def _are_labels(sampled: Collection[Sampled]) -> bool:
     """Whether a few values repeat, and are not numbers beyond any scale."""
     different = set().union(*(column.values for column in sampled))
-    cells = sum(sum(column.values.values()) for column in sampled)
-    return len(different) <= max(2, MOST_LABELS * cells)
+    return len(different) <= max(2, MOST_LABELS * sum(column.values.total() for column in sampled))
 
 
-def _transposed(sight: _Sight) -> Recognised | None:
+def _transposed(sight: _Sight, respondents: int | None) -> Recognised | None:
     """A person in every row, and columns that share their labels, as in forms and surveys."""
-    if ITEM in sight.roles and sight.respondents is None:
+    if ITEM in sight.roles and respondents is None:
         return None
     person = sight.roles.get(ANNOTATOR) if sight.request.annotator else None
     if person is None:
         usual = [name for names in ranked("people") for name in names]
         people = [c for c in sight.sampled.values() if c.is_people and c.is_unique and len(c.cells) >= FEWEST_PEOPLE]
         people.sort(key=lambda column: [*usual, column.plain_name].index(column.plain_name))
-        person = people[0].position if people else sight.respondents
-    forms = [column for column in sight.sampled.values() if column.plain_name in words("surely_forms")]
-    kinds = columns.sort_out({p: column for p, column in sight.sampled.items() if p != person}, is_form=True)
+        person = people[0].position if people else respondents
+    kinds = sort_out({p: column for p, column in sight.sampled.items() if p != person}, is_form=True)
     rated = [sight.sampled[p] for p in kinds.rated]
     if len(kinds.groups) != 1 or len(rated) < FEWEST_ITEMS or not _are_labels(rated):
         return None
-    if any(column.shared(rated) < OFTEN_SHARED for column in rated):
+    if any(column.shared(rated) < OFTEN_SHARED or is_person(column.name) for column in rated):
         return None
-    names = [column.name for column in rated]
+    is_form = any(column.plain_name in words("surely_forms") for column in sight.sampled.values())
     sure = person is not None and sight.sampled[person].plain_name not in words("other_people")
-    if any(map(is_person, names)) or not (sure or forms or (person is not None and all(map(is_item, names)))):
+    if not (sure or is_form or (person is not None and all(is_item(column.name) for column in rated))):
         return None
     nobody = "" if person is not None else "; no column names annotators, so every row is one"
     return sight.answer("transposed", f"one row per annotator, one column per item{nobody}", ANNOTATOR, person)
@@ -196,19 +180,17 @@ def _counts(sight: _Sight) -> Recognised | None:
     """Whole numbers that add up to the same number of annotations, two or more, in every row."""
     if ANNOTATOR in sight.roles:
         return None
-    others = sight.others(ITEM)
+    item = sight.roles.get(ITEM)
+    others = {p: column for p, column in sight.sampled.items() if p != item}
     classes = columns.without_sums({p: column for p, column in others.items() if column.is_whole and column.name})
-    if len(classes) < FEWEST_PEOPLE or any(is_person(c.name) or is_item(c.name) for c in classes.values()):
+    if any(is_person(c.name) or is_item(c.name) for c in classes.values()) or not columns.are_even([*classes.values()]):
         return None
-    rows = columns.whole_rows(classes.values())
-    sums = {sum(row) for row in rows}
-    if len(rows) < FEWEST_ROWS or len(sums) != 1 or sums <= {0, 1} or len(set(rows)) == 1:
-        return None
-    if not any(0 in row for row in rows) or (ITEM in sight.roles and not sight.sampled[sight.roles[ITEM]].is_id):
+    rows = whole_rows(classes.values())
+    if not any(0 in row for row in rows) or (item is not None and not sight.sampled[item].is_id):
         return None
     if any(column.values and not (column.name or column.is_id) for column in others.values()):
         return None  # a class whose name was lost
-    rule = f"one row per item, one column per class, {sums.pop()} annotations in every row"
+    rule = f"one row per item, one column per class, {sum(rows[0])} annotations in every row"
     return sight.answer("counts", rule, ITEM, sight.key(classes), tuple(classes))
 
 
@@ -219,21 +201,9 @@ MOST_NESTED = 3  # columns that are shown
 MOST_TRIED, MIN_ROWS_OF_LIST = 8, 20  # columns that may be the item or the annotator
 
 
-def consensus_beside(table: Table, item: int | None, others: Sequence[int], people: Sequence[int]) -> ColumnError:
-    """The error for columns that hold labels beside columns of annotators: a consensus, or more annotators."""
-    names = table.columns
-    key = "" if item is None else f" {opt.item(names[item])}"
-    may_be = "their consensus or another annotator" if len(others) == 1 else "a consensus, predictions or annotators"
-    return ColumnError(
-        f"{table.name}: one row per item, and columns named like annotators beside "
-        f"{listed([names[p] for p in others], 4)}, which may be {may_be}; name those to compare: "
-        f"{opt.format('wide')}{key} {table.options(LABEL, people)}"
-    )
-
-
 def _is_headless(table: Table) -> bool:
     """Whether the first line of a file looks like those below it, although it was taken for names."""
-    return table.is_text and is_data(columns_at(table, range(len(table.columns))).values())
+    return table.is_text and columns.is_data(columns_at(table, range(len(table.columns))).values())
 
 
 class UndecidedError(ColumnError):
@@ -250,35 +220,36 @@ class UndecidedError(ColumnError):
 def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles, request: Request) -> UndecidedError:
     """The error if nothing fits: lists the columns, and names the commands that probably work."""
     doubts.refuse(doubts.View(table, doubts.UNKNOWN, {}, compared=range(len(table.columns))))
-    options = " and ".join(opt[role] for role in lacking)
-    is_headless = _is_headless(table)
+    is_headless, has_more = _is_headless(table), len(table.columns) > len(lacking) + 1
     ways: list[list[str]] = []
-    others = [f"name the column of the {' and of the '.join(lacking)} with {options}"]
+    others = [
+        f"name the column of the {' and of the '.join(lacking)} with {' and '.join(opt[role] for role in lacking)}"
+    ]
     if request.header and is_headless:
-        guesses = _layouts(headless(table), Roles({}, frozenset()))
+        guesses = _layouts(headless(table), Roles({}))
         ways = [[f"{way} {opt.no_header}" for way in group] for group in guesses]
         others.insert(0, f"the first line looks like data and not like names: {opt.no_header}")
-    elif LABEL in lacking or len(table.columns) > len(lacking) + 1 or _lists(table, roles):
+    elif LABEL in lacking or has_more or _lists(table, roles.positions.get(ITEM)):
         ways = [*_layouts(table, roles)]
     if table.is_text and not is_numbered(table.columns) and not is_headless:
-        full = [
+        wide = [
             row for row in table.sample[:MOST_TRIED] if len(row) == len(table.columns) and all(map(plain_text, row))
         ]
-        if full and 2 * sum(map(bool, table.columns)) <= len(table.columns):  # below a title
-            names = listed([plain_text(value) for value in full[0]], 5)
+        if wide and 2 * sum(map(bool, table.columns)) <= len(table.columns):  # below a title
+            names = listed([plain_text(value) for value in wide[0]], 5)
             others.append(f"if {names} are the names of the columns: delete the lines above them")
         elif len(table.columns) == 1:
             others.append("if a line holds several cells: separate them with commas or tabs")
         if table.first_row > 1:  # no JSON
             others.append(f"if the first line holds data, not names: {opt.no_header}")
-    if table.name == PANDAS and len(table.columns) <= len(lacking) + 1:
+    if table.name == PANDAS and not has_more:
         others.append("if the index holds them: frame.reset_index()")
     others += [warning.message.marked for warning in table.warnings]
     says = f"{table.name}: no column looks like the {' or the '.join(lacking)}; columns: {listed(table.columns)}"
     return UndecidedError(says, ways, others)
 
 
-def single_labels(table: Table, layout: Layout, request: Request) -> UndecidedError | None:
+def single_labels(table: Table, layout: Layout, request: Request) -> tuple[str, Iterator[list[str]]] | None:
     """What to say of a guessed label where no item has a second one, and nobody is named: perhaps it is a majority."""
     places, rows = layout.shown, len(table.sample)
     if request.names(LABEL) or table.is_positional or ANNOTATOR in places or rows < FEWEST_ROWS:
@@ -287,7 +258,7 @@ def single_labels(table: Table, layout: Layout, request: Request) -> UndecidedEr
         return None
     item, label = (shown(table.columns[places[role][0]]) for role in (ITEM, LABEL))
     says = f"column {item} has a different value in each row, so {label} holds one label of each item"
-    return UndecidedError(says, [*_layouts(table, Roles({ITEM: places[ITEM][0]}, frozenset()))], [])
+    return says, _layouts(table, Roles({ITEM: places[ITEM][0]}))
 
 
 def headless(table: Table) -> Table:
@@ -298,100 +269,94 @@ def headless(table: Table) -> Table:
 
 def _layouts(table: Table, roles: Roles) -> Iterator[list[str]]:
     """The likely layouts in groups, the likeliest first."""
-    taken = set(roles.positions.values())
-    columns = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]])
-    others = [p for p in columns if p not in taken]
-    switches = [p for p in others if columns[p].is_switch]
-    answers = [p for p in others if not (columns[p].is_id or columns[p].is_text)]
-    if 2 * len(switches) >= max(4, len(answers)) and (hint := _advised_one_hot(table, roles, columns, switches)):
-        classes = list(without_flags({p: columns[p] for p in switches}).values())
+    item, who = roles.positions.get(ITEM), roles.positions.get(ANNOTATOR)
+    sampled = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]])
+    others = [p for p in sampled if p not in roles.positions.values()]
+    switches = {p: sampled[p] for p in others if sampled[p].is_switch}
+    answers = [p for p in others if not (sampled[p].is_id or sampled[p].is_text)]
+    if 2 * len(switches) >= max(4, len(answers)) and (hint := _advised_one_hot(table, item, who, sampled, others)):
+        classes = list(columns.without_flags(switches).values())
         ways = [hint, f"if each column of 0 and 1 is a separate question, choose one: {opt.label(classes[0].name)}"]
         is_class = all(any(str(value).casefold() in words("on") for value in row) for row in rows_of(classes))
         yield ways if is_class else ways[::-1]
-    if ITEM in roles.positions and ANNOTATOR in roles.positions and not columns[roles.positions[ITEM]].is_id:
-        yield _label_columns(table, roles, columns, others)
+    if item is not None and who is not None and not sampled[item].is_id:
+        yield _label_columns(table, item, who, [sampled[p] for p in others])
         return
-    yield _paired(table, roles, columns)
-    yield _lists(table, roles)
-    if sum(is_person(column.name) for column in columns.values()) < FEWEST_PEOPLE:
-        yield _as_list(table, roles, columns)
-    who = roles.positions.get(ANNOTATOR)
-    people = [p for p in columns if (columns[p].is_people or p == who) and columns[p].is_unique]
-    rated = sort_out({p: columns[p] for p in columns if p not in people}, is_form=True).rated
-    if not people or (ITEM in roles.positions and not all(is_item(columns[p].name) for p in rated)):
-        yield _broad(table, roles, columns, others)
+    yield _paired(table, item, sampled)
+    yield _lists(table, item)
+    if sum(is_person(column.name) for column in sampled.values()) < FEWEST_PEOPLE:
+        yield _as_list(table, roles, sampled)
+    people = [p for p in sampled if (sampled[p].is_people or p == who) and sampled[p].is_unique]
+    rated = sort_out({p: sampled[p] for p in sampled if p not in people}, is_form=True).rated
+    if not people or (item is not None and not all(is_item(sampled[p].name) for p in rated)):
+        yield _broad(table, item, sampled, others)
         return
-    name = columns[who if who is not None and who in people else people[0]].name
+    name = sampled[who if who is not None and who in people else people[0]].name
     hints = [f"if each row is an annotator and each column an item: {opt.format('transposed')} {opt.annotator(name)}"]
     if plain_name(name) in words("other_people"):  # who may also be what was rated
         hints.append(f"if each row is an item and each column an annotator: {opt.format('wide')} {opt.item(name)}")
     yield hints if len(rated) > 1 else []
 
 
-def _label_columns(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: Sequence[int]) -> list[str]:
+def _label_columns(table: Table, item: int, who: int, others: Sequence[Sampled]) -> list[str]:
     """The columns that may hold the labels of a long table, and what else identifies its items."""
-    item, person = (roles.positions[role] for role in (ITEM, ANNOTATOR))
-    free = [p for p in others if not any(table.follows([key], p) for key in (item, person))]
-    is_repeated = table.different([item, person]) < len(table.sample)
-    parts = doubts.telling(table, {ITEM: [item], ANNOTATOR: [person]}) if is_repeated else []
-    free = [p for p in free if not (parts and table.follows(parts, p))]
-    free = [p for p in free if not (columns[p].is_beside_labels or columns[p].is_derived)]
-    names = [column.name for column in may_be_labels(columns[p] for p in free)][:MOST_NESTED]
+    is_repeated = table.different([item, who]) < len(table.sample)
+    parts = doubts.telling(table, {ITEM: [item], ANNOTATOR: [who]}) if is_repeated else []
+    keys = [key for key in ([item], [who], parts) if key]
+    names = [c.name for c in columns.may_be_labels(table, others, keys) if not c.is_derived][:MOST_NESTED]
     also = f" {table.options(ITEM, parts)}" if parts else ""
     ways = [f"if {shown(name)} holds the labels: {opt.label(name)}{also}" for name in names]
     return [*ways, f"if each of them is a question of its own: {opt.all_questions}"] if len(ways) > 1 else ways
 
 
-def _paired(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list[str]:
+def _paired(table: Table, item: int | None, sampled: Mapping[int, Sampled]) -> list[str]:
     """How to read columns such as worker_1, answer_1, worker_2, answer_2: who gave which label."""
     groups: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for p, column in columns.items():
+    for p, column in sampled.items():
         if match := NUMBERED.fullmatch(column.name):
             groups[plain_name(match[1] + match[3])][match[2]] = p
     people = [stem for stem in groups if stem in words(ANNOTATOR, "named_people")]
-    item = doubts.each_row(table, [roles.positions[ITEM]] if ITEM in roles.positions else [])
     ways = []
     for who, stem in product(people, groups):
         names, labels = list(groups[who].values()), list(groups[stem].values())
-        rows = [list(filter(plain_text, row)) for row in rows_of(columns[p] for p in names)]
+        rows = [list(filter(plain_text, row)) for row in rows_of(sampled[p] for p in names)]
         is_pair = stem not in people and len(labels) > 1 and groups[who].keys() == groups[stem].keys()
-        if is_pair and all(len(set(row)) == len(row) for row in rows) and _are_labels([columns[p] for p in labels]):
-            options = f"{opt.format('wide')} {item} {table.options(ANNOTATOR, names)} {table.options(LABEL, labels)}"
-            one, other = shown(columns[names[0]].name), shown(columns[labels[0]].name)
+        if is_pair and all(len(set(row)) == len(row) for row in rows) and _are_labels([sampled[p] for p in labels]):
+            key = doubts.each_row(table, [] if item is None else [item])
+            options = f"{opt.format('wide')} {key} {table.options(ANNOTATOR, names)} {table.options(LABEL, labels)}"
+            one, other = shown(sampled[names[0]].name), shown(sampled[labels[0]].name)
             ways.append(f"if {one} says who gave {other}, and so on: {options}")
     return ways
 
 
-def _lists(table: Table, roles: Roles) -> list[str]:
+def _lists(table: Table, item: int | None) -> list[str]:
     """How to read columns that hold lists or objects."""
-    columns = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]])
-    nested = [column for column in columns.values() if column.is_nested]
-    item = doubts.each_row(table, [roles.positions[ITEM]] if ITEM in roles.positions else [])
-    found = [(column, name) for column in nested for name in lists.fields(column)]
-    parted = [column for column in columns.values() if 2 * len(lists.parted(column)) > len(column.values)]
+    every = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]]).values()
+    found = [(column, name) for column in every if column.is_nested for name in lists.fields(column)]
+    parted = [column for column in every if 2 * len(lists.parted(column)) > len(column.values)]
     for one, other in combinations(parted, 2):
         if lists.are_parallel(one, other):
             who, label = sorted((one, other), key=lambda column: ANNOTATOR not in column.plain_name)
             found.append((label, f"{opt.label(label.name)} {opt.annotator(who.name)}"))
     alone = [column for column in parted if lists.has_repeats(column.values) and all(column is not c for c, _ in found)]
     found += [(column, opt.label(column.name)) for column in alone]
+    options = f"{opt.format('lists')} {doubts.each_row(table, [] if item is None else [item])}"
     return [
-        f"if column {shown(column.name)} holds all labels of an item: {opt.format('lists')} {item} {names}"
+        f"if column {shown(column.name)} holds all labels of an item: {options} {names}"
         for column, names in found[:MOST_NESTED]
     ]
 
 
-def _as_list(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list[str]:
+def _as_list(table: Table, roles: Roles, sampled: Mapping[int, Sampled]) -> list[str]:
     """The columns of a list of annotations under unusual names: item and annotator together identify the rows."""
-    rows = len(table.sample)
-    positions = roles.positions
-    repeated = [p for p in columns if 1 < len(columns[p].values) < rows]
-    sized = [p for p in repeated if columns[p].plain_name in words("counts") and columns[p].is_whole]
+    rows, positions = len(table.sample), roles.positions
+    repeated = [p for p in sampled if 1 < len(sampled[p].values) < rows]
+    sized = [p for p in repeated if sampled[p].plain_name in words("counts") and sampled[p].is_whole]
     if len(sized) == 1 and ANNOTATOR not in positions and LABEL not in positions:  # a query that counted labels
-        free = [p for p in repeated if p not in sized and not columns[p].is_elsewhere]
+        free = [p for p in repeated if p not in sized and not sampled[p].is_elsewhere]
         asked = [positions[ITEM]] if ITEM in positions else free
-        pairs = [(i, p) for i in asked for p in free if len(columns[p].values) < len(columns[i].values)]
-        by_votes = f"if {shown(columns[sized[0]].name)} says how many annotators gave the label"
+        pairs = [(i, p) for i in asked for p in free if len(sampled[p].values) < len(sampled[i].values)]
+        by_votes = f"if {shown(sampled[sized[0]].name)} says how many annotators gave the label"
         counted = [
             f"{by_votes}: {table.options(ITEM, [i])} {table.options(LABEL, [p])}"
             for i, p in pairs
@@ -399,30 +364,30 @@ def _as_list(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list
         ]
         if counted:
             return counted[:MOST_NESTED]
-    again = sorted(repeated, key=lambda p: columns[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
-    keys_of_rows = [p for p in again if columns[p].values.total() == rows]
-    rounds = [p for p in again if words("rounds") & {columns[p].plain_name, *words_of(columns[p].name)}]
+    again = sorted(repeated, key=lambda p: sampled[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
+    keys_of_rows = [p for p in again if sampled[p].values.total() == rows]
+    rounds = [p for p in again if words("rounds") & {sampled[p].plain_name, *words_of(sampled[p].name)}]
     people = [positions[ANNOTATOR]] if ANNOTATOR in positions else keys_of_rows
     items = [*((p,) for p in keys_of_rows), *combinations(keys_of_rows, 2)]
-    if ITEM in roles.guessed and columns[positions[ITEM]].is_id:  # the number of an annotation, if others say of what
-        alone = [p for p in keys_of_rows if not columns[p].shared(columns.values())]
-        items, people = [(p,) for p in alone if 2 * len(columns[p].values) <= rows], [p for p in people if p in alone]
+    if ITEM in roles.guessed and sampled[positions[ITEM]].is_id:  # the number of an annotation, if others say of what
+        alone = [p for p in keys_of_rows if not sampled[p].shared(sampled.values())]
+        items, people = [(p,) for p in alone if 2 * len(sampled[p].values) <= rows], [p for p in people if p in alone]
     elif ITEM in positions:
         items = [(positions[ITEM],)]
     elif ANNOTATOR in positions:  # the fewest items that nobody labelled twice
-        items.sort(key=lambda item: (len(item), len(columns[item[0]].values)))
+        items.sort(key=lambda item: (len(item), len(sampled[item[0]].values)))
     for item, person in product(items, people):
-        sizes = table.different(item), len(columns[person].values)
+        sizes = table.different(item), len(sampled[person].values)
         is_one_each = table.different([*item, person, *rounds]) == rows >= MIN_ROWS_OF_LIST
         if person in item or not sizes[1] < sizes[0] < rows or not is_one_each:
             continue
-        are_numbers = ANNOTATOR in positions and all(map(str.isdecimal, columns[person].values))  # as labels may be
-        others = [columns[p] for p in columns if p not in (*item, person)]
-        if not are_numbers and columns[person].shared(others) >= OFTEN_SHARED:
+        are_numbers = ANNOTATOR in positions and all(map(str.isdecimal, sampled[person].values))  # as labels may be
+        others = [sampled[p] for p in sampled if p not in (*item, person)]
+        if not are_numbers and sampled[person].shared(others) >= OFTEN_SHARED:
             continue  # people stand in several columns
         free = [positions[LABEL]] if LABEL in positions else [p for p in again if p not in (*item, person)]
-        apart = [p for p in free if not any(table.follows(keys, p) for keys in (item, [person]))]
-        labels = may_be_labels(columns[p] for p in apart if not (columns[p].is_beside_labels or columns[p].is_derived))
+        labels = columns.may_be_labels(table, [sampled[p] for p in free], (item, [person]))
+        labels = [column for column in labels if not column.is_derived]
         labels.sort(key=lambda column: any(column.shared([o]) >= OFTEN_SHARED for o in labels if o is not column))
         keys = f"{table.options(ITEM, item)} {table.options(ANNOTATOR, [person])}"
         which = "if each row is one annotation" + (", whose label is in {}" if len(labels) > 1 else "")
@@ -432,90 +397,81 @@ def _as_list(table: Table, roles: Roles, columns: Mapping[int, Sampled]) -> list
     return []
 
 
-def _advised_one_hot(table: Table, roles: Roles, columns: Mapping[int, Sampled], switches: Sequence[int]) -> str:
+def _advised_one_hot(
+    table: Table, item: int | None, who: int | None, sampled: Mapping[int, Sampled], others: Sequence[int]
+) -> str:
     """The command for a column of 0 and 1 per class, where a row is one annotation of an item."""
     is_annotation = f"if each class has a column of 0 and 1: {opt.format('one-hot')}"
-    if ITEM in roles.positions:
-        is_repeated = not columns[roles.positions[ITEM]].is_id
-        return is_annotation if ANNOTATOR in roles.positions or is_repeated else ""
-    taken = (*switches, *roles.positions.values())
-    free = [p for p in columns if p not in taken and not columns[p].is_elsewhere and not columns[p].is_text]
-    free.sort(key=lambda p: -len(columns[p].values))  # items before people
+    if item is not None:
+        return is_annotation if who is not None or not sampled[item].is_id else ""
+    free = [p for p in others if not (sampled[p].is_switch or sampled[p].is_elsewhere or sampled[p].is_text)]
+    free.sort(key=lambda p: -len(sampled[p].values))  # items before people
     free = [p for p in free if p == free[0] or not table.follows(free[:1], p)]
-    if ANNOTATOR in roles.positions and free and not columns[roles.positions[ANNOTATOR]].is_id:
+    if who is not None and free and not sampled[who].is_id:
         return f"{is_annotation} {opt.item(table.columns[free[0]])}"
-    if ANNOTATOR not in roles.positions and len(free) == 2 and not columns[free[0]].is_id:  # noqa: PLR2004
-        item, person = (table.columns[p] for p in free)
-        return f"{is_annotation} {opt.item(item)} {opt.annotator(person)}"
+    if who is None and len(free) == 2 and not sampled[free[0]].is_id:  # noqa: PLR2004
+        return f"{is_annotation} {opt.item(table.columns[free[0]])} {opt.annotator(table.columns[free[1]])}"
     return ""
 
 
-def _broad(table: Table, roles: Roles, columns: Mapping[int, Sampled], others: Sequence[int]) -> list[str]:
+def _broad(table: Table, item: int | None, sampled: Mapping[int, Sampled], others: Sequence[int]) -> list[str]:
+    """How to read columns of annotators, of items or of classes."""
     if len(others) < 2:  # noqa: PLR2004
         return []
-    free = [columns[p] for p in others if columns[p].is_unique and columns[p].cells and not columns[p].is_elsewhere]
-    ids = [column.position for column in free if not column.shared(columns[p] for p in others)]
+    free = [sampled[p] for p in others if sampled[p].is_unique and sampled[p].cells and not sampled[p].is_elsewhere]
+    ids = [column.position for column in free if not column.shared(sampled[p] for p in others)]
     ids += [column.position for column in free[:1] if column.position == 0 and column.is_id]
-    item = roles.positions.get(ITEM, next(iter(ids), None))
-    named = [columns[p] for p in others if p != item]
+    item = next(iter(ids), None) if item is None else item
+    named = [sampled[p] for p in others if p != item]
     rated = [column for column in named if not (column.is_text or column.is_id)] or named
-    key = "" if item is None else table.columns[item]
-    as_item, as_annotator = (f" {opt[role](key)}" if key else "" for role in (ITEM, ANNOTATOR))
-    if item is not None and not columns[item].is_unique:
+    as_item, as_annotator = ("" if item is None else f" {opt[role](table.columns[item])}" for role in (ITEM, ANNOTATOR))
+    if item is not None and not sampled[item].is_unique:
         as_item = f" {doubts.each_row(table, [item])}"
     people = [column.position for column in rated if is_person(column.name)] or _called_alike(rated)
     labels = f" {table.options(LABEL, people)}" if 1 < len(people) < len(rated) else ""
     wide = f"if each column is an annotator: {opt.format('wide')}{as_item}{labels}"
     counts = f"if each column is a class and the cells are counts: {opt.format('counts')}{as_item}"
     turned = f"if each row is an annotator and each column an item: {opt.format('transposed')}{as_annotator}{labels}"
-    fractions = [column for column in rated if not column.is_whole]  # not the number of annotations beside them
+    fractions = [column for column in rated if not column.is_whole]  # not the number beside them
     if lists.are_shares(list(rows_of(fractions))):
-        return [
-            "every row adds up to 1, like shares: multiply them by the number of annotations, "
-            f"then use {opt.format('counts')}"
-        ]
+        shares = "every row adds up to 1, like shares: multiply them by the number of annotations"
+        return [f"{shares}, then use {opt.format('counts')}"]
     have_people = all(words("named_people") & {*words_of(column.name)} for column in rated)  # reader1_baseline
     if have_people or all(named_like(column.name, words("named_people", "named_briefly")) for column in rated):
         return [wide]
-    kept = without_sums({column.position: column for column in as_pivot(rated) if column.is_whole})
+    whole = {column.position: column for column in columns.as_pivot(rated) if column.is_whole}
+    kept = [*columns.without_sums(whole).values()]
     may_turn = [turned] if len(table.sample) < MANY_ROWS * len(rated) else []
-    if len(kept) > 1 and (_may_be_counts([*kept.values()]) or _may_be_counts(rated)):
+    if len(kept) > 1 and (_may_be_counts(kept) or _may_be_counts(rated)):
         return [counts, wide, *(may_turn if labels else [])]
     asked = sort_out({column.position: column for column in rated}, is_form=True).rated
-    if len(asked) > 1 and all(is_item(columns[p].name) for p in asked):
+    if len(asked) > 1 and all(is_item(sampled[p].name) for p in asked):
         return [turned, wide]
     return [wide, *may_turn]
 
 
-def _called_alike(columns: Sequence[Sampled]) -> list[int]:
+def _called_alike(rated: Sequence[Sampled]) -> list[int]:
     """The columns with one name and different numbers or letters, in any language, if there are such.
 
     As many of another name that share their labels are annotators too (target_1, target_2, control_1, control_2), or
     the same once more: which of them belong together is asked once they are compared.
     """
     stems: defaultdict[str, list[int]] = defaultdict(list)
-    for column in columns:
+    for column in rated:
         if match := re.fullmatch(r"(.*?\D)[\W_]*(\d+|(?<=[\W_])\w|(?<=[^\Wa-zA-Z_])[A-Za-z])", column.name):
             stems[match[1].rstrip(" _-.")].append(column.position)
     largest = max(stems.values(), key=len, default=[])
-    at = {column.position: column for column in columns}
     alike = [p for same in stems.values() if len(same) == len(largest) > 1 for p in same]
-    return largest if len(sort_out({p: at[p] for p in alike}).groups) > 1 else alike
+    kinds = sort_out({column.position: column for column in rated if column.position in alike})
+    return largest if len(kinds.groups) > 1 else alike
 
 
-def _may_be_counts(columns: Sequence[Sampled]) -> bool:
+def _may_be_counts(rated: Sequence[Sampled]) -> bool:
     """Whether all rows have the same sum, or some cells are 0 while others exceed 1."""
-    if not all(column.is_whole for column in columns):
-        return False
-    rows = whole_rows(columns)
+    rows = whole_rows(rated) if all(column.is_whole for column in rated) else []
     sums = {sum(row) for row in rows}
-    is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(columns)}
+    is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(rated)}
     return is_even or (any(0 in row for row in rows) and any(max(row) > 1 for row in rows))
-
-
-IMPORT_ID = ('{"ImportId"', "{'ImportId'")
-RESPONDENT, COLLECTOR = "respondentid", "collectorid"
-PLAIN_ANSWERS = ("", "Response", "Open-Ended Response")  # below a question with one column
 
 
 def without_second_header(table: Table) -> Table:
@@ -526,29 +482,27 @@ def without_second_header(table: Table) -> Table:
     """
     if not table.is_ordered or not table.sample:
         return table
-    if len(table.sample) > 1 and any(str(value).replace(" ", "").startswith(IMPORT_ID) for value in table.sample[1]):
-        return _skipped(table, 2, "the two rows that Qualtrics writes under the header")
     names = [plain_name(name) for name in table.columns]
     first = (*table.sample[0], *[None] * (len(names) - len(table.sample[0])))
-    if RESPONDENT in names and COLLECTOR in names and first[names.index(RESPONDENT)] in (None, ""):
-        named = replace(table, columns=_named_twice(table.columns, first))
-        return _skipped(named, 1, "the row that SurveyMonkey writes under the header")
-    return table
+    titles = table.columns
+    if len(table.sample) > 1 and any(
+        str(value).replace(" ", "").startswith(ranked("import_ids")[0]) for value in table.sample[1]
+    ):
+        rows, what = 2, "the two rows that Qualtrics writes under the header"
+    elif words("of_surveymonkey") <= {*names} and first[names.index("respondentid")] in (None, ""):
+        rows, what = 1, "the row that SurveyMonkey writes under the header"
+        titles = _named_twice(table.columns, first)
+    else:
+        return table
+    start = table.first_row + rows
 
-
-def _skipped(table: Table, rows: int, what: str) -> Table:
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        return table.load(positions).filter(nw.col(ROW) >= table.first_row + rows)
+        return table.load(positions).filter(nw.col(ROW) >= start)
 
     warnings = (*table.warnings, Warning("second_header", f"{table.name}: skipped {what}"))
+    sample = tuple(table.sample[rows:])
     return replace(
-        table,
-        load=load,
-        few=None,
-        small=None,
-        sample=tuple(table.sample[rows:]),
-        warnings=warnings,
-        first_row=table.first_row + rows,
+        table, columns=titles, load=load, few=None, small=None, sample=sample, warnings=warnings, first_row=start
     )
 
 
@@ -562,5 +516,5 @@ def _named_twice(names: Sequence[str], second: Sequence[object]) -> tuple[str, .
     for name, below in zip(names, second, strict=True):
         question = name or question
         part = "" if below is None else str(below)
-        titles.append(question if part in PLAIN_ANSWERS else f"{question} [{part}]")
+        titles.append(question if part in phrases("plain_answers") else f"{question} [{part}]")
     return tuple(titles)
