@@ -19,7 +19,7 @@ import httpx
 from spagree.monitor.feeds import following, keep_trying, name_of
 from spagree.monitor.figures import Settings
 from spagree.monitor.hub import Hub
-from spagree.monitor.ledger import Batch, Ledger, Reported
+from spagree.monitor.ledger import Ledger, Reported
 from spagree.monitor.run import background, server_of
 from spagree.monitor.security import Guard
 from spagree.monitor.server import application
@@ -29,12 +29,6 @@ from spagree.monitor.store import Store
 def given(item: str, annotator: str, label: str, **more: Any) -> Reported:
     usual = {"project": "p", "question": "q", "source": "api", "id": f"{item}/{annotator}"}
     return Reported(**usual | more, item=item, annotator=annotator, label=label)
-
-
-def batch(*events: Reported) -> Batch:
-    """The same annotations column by column; all of one question and source."""
-    (about,) = {each[:3] for each in events}
-    return Batch(*about, *(list(column) for column in zip(*(each[3:9] for each in events), strict=True)))
 
 
 def wait_for(true: Callable[[], Any], seconds: float = 180) -> Any:

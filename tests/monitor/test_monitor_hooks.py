@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks
 from spagree.monitor.figures import look
-from spagree.monitor.ledger import Batch, Gone, Ledger, Reported
+from spagree.monitor.ledger import Gone, Ledger, Reported
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
 CONFIG = (
@@ -301,58 +301,3 @@ def test_a_saved_project_of_potato_gives_its_own_alpha() -> None:
     assert live.agreement is not None
     assert live.agreement.data.annotations == theirs["total_annotations"]
     assert live.agreement.chance["krippendorff_alpha"].value == pytest.approx(theirs["krippendorff_alpha"], abs=5e-5)
-
-
-RECORDS = st.fixed_dictionaries(
-    {"item": st.text(max_size=6) | st.integers(), "annotator": st.text(max_size=3), "label": st.sampled_from(["x", "", "é\U0001f600"])},
-    optional={
-        "version": st.none() | st.integers(-(10**16), 10**16) | st.floats(allow_nan=False),
-        "time": st.sampled_from([None, 5, 0.5, "2026-01-31T12:00:00Z", "soon"]),
-        "deleted": st.booleans() | st.none(),
-        "id": st.text(max_size=3) | st.none(),
-        "project": st.text(max_size=3),
-        "question": st.sampled_from(["q", "q" * 199, "q" * 200, "q" * 201]),
-    },
-)  # fmt: skip
-
-
-@drawn(st.lists(RECORDS, max_size=3) | RECORDS, st.booleans())
-def test_the_quick_reading_of_a_body_is_the_careful_one(records: Any, is_ascii: bool) -> None:
-    """Whatever it takes, it takes the same; whatever it does not, is refused or taken by the careful one."""
-    posted = json.dumps(records, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
-    quick = hooks._plain(posted)
-    assert quick is None or quick == hooks._one_by_one(posted)
-
-
-@drawn(st.lists(RECORDS, min_size=1, max_size=4), st.integers(0, 30))
-def test_a_long_body_is_read_as_a_short_one_is(records: list[dict[str, Any]], more: int) -> None:
-    plain = [{"item": f"i{i}", "annotator": "ann", "label": "x"} for i in range(hooks.MANY - 15 + more)]
-    posted = json.dumps([*plain, *records], ensure_ascii=False).encode("utf-8", "surrogatepass")
-    quick = hooks._plain(posted)
-    assert quick is None or list(quick) == hooks._one_by_one(posted)
-
-
-def test_many_annotations_of_a_question_are_columns() -> None:
-    records: list[dict[str, Any]] = [
-        {"item": f"i{i // 3}", "annotator": f"a{i % 3}", "label": "x", "version": i, "project": "p"} for i in range(120)
-    ]
-    records[7] |= {"id": "seven", "time": 1.5}
-    taken = hooks.posted(body(records))
-    assert isinstance(taken, Batch) and len(taken) == 120
-    assert list(taken) == [hooks._annotation(hooks.decoded(body(each))) for each in records]
-    assert not isinstance(hooks.posted(body(records[: hooks.MANY - 1])), Batch)
-    for unlike in ({"project": "other"}, {"question": "other"}, {"deleted": True}):
-        changed = hooks.posted(body([*records[:-1], records[-1] | unlike]))
-        assert not isinstance(changed, Batch) and list(changed)[:-1] == list(taken)[:-1]
-    all_deleted = hooks.posted(body([each | {"deleted": True} for each in records]))
-    assert [each.deleted for each in all_deleted if isinstance(each, Reported)] == [True] * 120
-    with pytest.raises(DataError, match="annotation 120: label is missing"):
-        hooks.posted(body([*records[:-1], records[-1] | {"label": ""}]))
-
-
-def test_most_bodies_are_read_quickly() -> None:
-    plain = {"item": "naïve", "annotator": "ann", "label": "x", "version": 2, "time": 1.5, "deleted": False, "id": "7"}
-    assert hooks._plain(body([plain]).replace(b"\\u00ef", "ï".encode())) == [
-        Reported("default", "label", "api", "7", "naïve", "ann", "x", 2.0, 1.5)
-    ]
-    assert hooks._plain(b"[" + b",".join([body(plain | {"item": "i"})] * (hooks.MOST_IN_A_BODY + 1)) + b"]") is None

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from serving import batch, given, labels
+from serving import given, labels
 
 from examples import examples
-from spagree.monitor.ledger import FINAL, Event, Gone, Ledger, Reported, Snapshot, Stored, settled
+from spagree.monitor.ledger import FINAL, Event, Gone, Ledger, Reported, Snapshot, settled
 
 VERSIONED = st.builds(
     lambda number, item, who, label, version, deleted: given(
@@ -35,11 +35,11 @@ def ledger_of(*events: Event, start: Ledger | None = None) -> Ledger:
 
 def contents(ledger: Ledger) -> set[tuple[object, ...]]:
     """Every row but for when and in which order it came."""
-    kept = [row.annotation for row in rows_of(ledger)]
-    return {(*each.key, each.version, each.deleted, *(() if each.deleted else each[4:7])) for each in kept}
+    kept = rows_of(ledger)
+    return {(*each[:4], each.version, each.deleted, *(() if each.deleted else each[4:7])) for each in kept}
 
 
-def rows_of(ledger: Ledger) -> list[Stored]:
+def rows_of(ledger: Ledger) -> list[Reported]:
     """Every row, in the order of arrival."""
     found = [
         sheet.row((*question, source, id))
@@ -102,8 +102,7 @@ def rank(report: Reported) -> tuple[object, ...]:
 
 
 def alive(ledger: Ledger) -> dict[str, tuple[object, ...]]:
-    kept = [row.annotation for row in rows_of(ledger) if not row.annotation.deleted]
-    return {each.id: (each.item, each.annotator, each.label, each.version, each.time) for each in kept}
+    return {each.id: each[4:9] for each in rows_of(ledger) if not each.deleted}
 
 
 @drawn(st.lists(REPORTS | GONE, max_size=6))
@@ -123,40 +122,7 @@ def test_a_batch_leads_where_single_events_lead(events: list[Reported]) -> None:
     whole = Ledger()
     whole.put(whole.changes(events, 1.0).values())
     assert contents(whole) == contents(ledger_of(*events))
-    assert len(contents(whole)) == len({each.key for each in events})
-
-
-@drawn(st.lists(VERSIONED.map(lambda each: each._replace(deleted=False)), min_size=1, max_size=10), st.integers(1, 9))
-@examples(50)
-def test_columns_lead_where_their_rows_lead(events: list[Reported], cut: int) -> None:
-    """Whether a batch is new is told exactly; a new one is appended as its rows would be."""
-    parts = [batch(*part) for part in (events[:cut], events[cut:]) if part]
-    columns, rows = ledger_of(given("old", "ann", "y")), ledger_of(given("old", "ann", "y"))
-    ids = [each.key for each in events]
-    assert columns.are_new(parts) == (len(set(ids)) == len(ids))
-    if columns.are_new(parts):
-        columns.append(parts, 5.0)
-        rows.put(rows.changes(events, 5.0).values())
-        assert rows_of(columns) == rows_of(rows) and columns.seq == rows.seq
-        assert columns.columns("p", "q").frame().equals(rows.columns("p", "q").frame())
-        assert columns.sheets["p", "q"].alive == rows.sheets["p", "q"].alive
-        assert not any(columns.are_new([part]) for part in parts)
-
-
-def test_the_same_id_of_another_source_or_question_is_new() -> None:
-    ledger = ledger_of(given("1", "ann", "yes"))
-    assert not ledger.are_new([batch(given("1", "ann", "no"))])
-    for more in ({"source": "potato"}, {"question": "other"}, {"project": "other"}):
-        assert ledger.are_new([batch(given("1", "ann", "no", **more)), batch(given("2", "ann", "no"))])
-
-
-def test_nothing_is_simply_new_once_something_was_permanently_deleted() -> None:
-    """What is new may belong to an item that is gone: each annotation has to be compared."""
-    ledger = ledger_of(Gone("p", "api", item="1"))
-    late = batch(given("1", "ann", "yes"), given("2", "ann", "yes"))
-    assert not ledger.are_new([late])
-    ledger.put(ledger.changes(late, 5.0).values())
-    assert labels(ledger) == {("2", "ann"): "yes"}
+    assert len(contents(whole)) == len({each[:4] for each in events})
 
 
 def test_what_is_gone_stays_gone_in_all_questions() -> None:
@@ -228,9 +194,9 @@ def test_a_part_has_the_items_of_somebody_with_everybodys_labels() -> None:
 
 
 def test_final_is_above_every_version() -> None:
-    row = settled(None, given("1", "a", "x", version=FINAL, deleted=True), 1, 0.0)
-    assert row is not None and settled(row, given("1", "a", "x", version=1e15), 2, 0.0) is None
-    assert settled(row, given("1", "a", "x"), 2, 0.0) is None
+    row = settled(None, given("1", "a", "x", version=FINAL, deleted=True))
+    assert row is not None and settled(row, given("1", "a", "x", version=1e15)) is None
+    assert settled(row, given("1", "a", "x")) is None
 
 
 def test_columns_are_copies() -> None:

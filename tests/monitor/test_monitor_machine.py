@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from serving import batch, given
+from serving import given
 
 import spagree
 from examples import examples
@@ -73,7 +73,7 @@ class Monitor(RuleBasedStateMachine):
         self.version += 1
         events = [given(*row, version=self.version + place / 100) for place, row in enumerate(rows)]
         self.sent += events
-        self.hub.take_now(batch(*events))
+        self.hub.take_now(events)
         self.expected |= {(item, who): label for item, who, label in rows if item not in self.gone}
 
     @rule(item=ITEMS)
@@ -97,7 +97,7 @@ class Monitor(RuleBasedStateMachine):
         assert {(item, who): label for item, who, label, _ in frame.rows()} == self.expected
         recount = Ledger()
         for rows in self.hub.store.tuples():
-            recount.restore(rows)
+            recount.put(rows)
         again = look(*QUESTION, recount.columns(*QUESTION))
         plain = spagree.measure([(item, who, label) for (item, who), label in self.expected.items()])
         assert live.agreement is not None and again.agreement is not None

@@ -119,8 +119,7 @@ def look(
         starts.append(int(before[-1]) + 1 if len(before) else 0)
     phases = [slice(start, end) for start, end in pairwise([*starts, len(values)])]
     kept = ~np.isin(columns.item, closed.item[: starts[-1]])
-    of_phase = {name: getattr(columns, name)[kept] for name in ("item", "annotator", "label", "time")}
-    phase = replace(columns, **of_phase)
+    phase = columns.only(kept)
     shares = [max(2, round(MOST_STEPS * (each.stop - each.start) / max(len(values), 1))) for each in phases]
     trend: list[TrendPoint] = []
     sequence = safe_sequence(values[:0], at=[])

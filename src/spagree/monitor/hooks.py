@@ -6,13 +6,11 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from spagree.errors import DataError
 from spagree.messages import shown
-from spagree.monitor.ledger import APART, PART, UNFIT, Batch, Event, Events, Gone, Reported, as_label
+from spagree.monitor.ledger import APART, PART, UNFIT, Event, Gone, Reported, as_label
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.export import label as label_of
@@ -24,20 +22,14 @@ from spagree.read.tools.tool import Marks, ReaderOptions, Value
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 MARKED = "marks"
 LIMITS = {**LONGEST, MARKED: 1_000_000}
-SHORT = min(LONGEST.values())
 LARGEST_VERSION = 1e15
 MOST_IN_A_BODY = 50_000
 MOST_DIGITS = 16  # of a number that is no text
-MANY = 100  # annotations that are worth a batch
 NUMBERS = ("version", "time", "deleted")
 FIELDS = {*LONGEST, *NUMBERS}
 PROJECT, QUESTION, API = "default", "label", "api"
 LABEL_STUDIO, POTATO = "label-studio", "potato"
 SPAN_CONTROLS = frozenset(("Labels", "ParagraphLabels", "HyperTextLabels", "TimeSeriesLabels"))  # of Label Studio
-
-_Text = Annotated[str, msgspec.Meta(max_length=SHORT)]
-_Version = Annotated[float, msgspec.Meta(ge=-LARGEST_VERSION, le=LARGEST_VERSION)]
-_Time = Annotated[float, msgspec.Meta(ge=0, le=LAST)]
 
 
 def decoded(body: bytes) -> Any:
@@ -48,65 +40,8 @@ def decoded(body: bytes) -> Any:
         raise DataError("the body is not JSON; send one object or a list of objects") from None
 
 
-def posted(body: bytes) -> Events:
-    """The events in a body of the API: one annotation, or a list of them."""
-    return _plain(body) or _one_by_one(body)
-
-
-class _Posted(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """An annotation whose fields are all of the usual kind and length."""
-
-    item: _Text = ""
-    annotator: _Text = ""
-    label: _Text = ""
-    project: _Text = ""
-    question: _Text = ""
-    id: _Text = ""
-    version: _Version | None = None
-    time: _Time | None = None
-    deleted: bool = False
-
-
-_USUAL = msgspec.json.Decoder(list[_Posted] | _Posted)
-
-
-def _plain(body: bytes) -> Events | None:
-    """The fast path for a body with nothing unusual in it; None if a closer look is needed."""
-    if b"\\u" in body:  # the only way to write NUL or half of a pair
-        return None
-    try:
-        records = _USUAL.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if isinstance(records, _Posted):
-        records = [records]
-    if len(records) > MOST_IN_A_BODY or not all(each.item and each.annotator and each.label for each in records):
-        return None
-    about = {(each.project, each.question, each.deleted) for each in records}
-    if len(records) < MANY or len(about) > 1 or about.pop()[2]:
-        return [
-            Reported(
-                *_key(each.project, each.question, each.id, each.item, each.annotator),
-                *(each.item, each.annotator, each.label, each.version, each.time, each.deleted),
-            )
-            for each in records
-        ]
-    project, question, source, _ = _key(records[0].project, records[0].question, "", "", "")
-    return Batch(
-        project,
-        question,
-        source,
-        [each.id or each.item + APART + each.annotator for each in records],
-        [each.item for each in records],
-        [each.annotator for each in records],
-        [each.label for each in records],
-        [each.version for each in records],
-        [each.time for each in records],
-    )
-
-
-def _one_by_one(body: bytes) -> list[Event]:
-    """Each annotation by itself, so that the error names the one at fault."""
+def posted(body: bytes) -> list[Event]:
+    """The events in a body of the API: one annotation, or a list of them; an error names the one at fault."""
     value = decoded(body)
     if not isinstance(value, list):
         return [_annotation(value)]
@@ -135,20 +70,13 @@ def _annotation(record: Any) -> Reported:
         missing = "label" if item and annotator else "annotator" if item else "item"
         raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
     version, time = _number(record.get("version"), "version"), moment(record.get("time"), "time")
-    key = _key(project, question, id, item, annotator)
-    return Reported(*key, item, annotator, label, version, time, deleted)
-
-
-def _key(project: str, question: str, id: str, item: str, annotator: str) -> tuple[str, str, str, str]:
-    """What identifies an annotation: its id or, without one, its item and annotator."""
-    return project or PROJECT, question or QUESTION, API, id or item + APART + annotator
+    about = (project or PROJECT, question or QUESTION, API, id or item + APART + annotator)
+    return Reported(*about, item, annotator, label, version, time, deleted)
 
 
 def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
-    if type(value) is str and len(value) <= SHORT and value.isprintable():
-        return value  # most texts: nothing to check
     if not isinstance(value, str):  # numbers arrive as the text that was written
         raise DataError(f"{name} must be a text or a number, found {shown(as_text(value))}")
     return checked(value, name)

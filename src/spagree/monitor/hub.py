@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, nextafter
@@ -16,7 +16,7 @@ from spagree.errors import DataError
 from spagree.messages import shown
 from spagree.monitor.alerts import Alert, Register, alerts, kept
 from spagree.monitor.figures import Live, Mark, Settings, look
-from spagree.monitor.ledger import Events, Ledger, Snapshot
+from spagree.monitor.ledger import Event, Ledger, Snapshot
 from spagree.monitor.store import Store, StoreError, TakenOverError, Writer
 from spagree.read.databases.addresses import public
 
@@ -49,7 +49,7 @@ def restored(store: Store) -> Ledger:
     """Every annotation of a store in memory."""
     ledger = Ledger()
     for rows in store.tuples():
-        ledger.restore(rows)
+        ledger.put(rows)
     return ledger
 
 
@@ -87,15 +87,15 @@ class Hub:
             thread.start()
         self._wake.set()
 
-    async def take(self, events: Events) -> int:
+    async def take(self, events: Sequence[Event]) -> int:
         """Store events; returns once they are durable, with the number of annotations they changed."""
-        return self._count(events, await self.writer.take(events))
+        return self._count(events, await asyncio.wrap_future(self.writer.send(events)))
 
-    def take_now(self, events: Events) -> int:
+    def take_now(self, events: Sequence[Event]) -> int:
         """The same, for a thread that can wait."""
         return self._count(events, self.writer.send(events).result())
 
-    def _count(self, events: Events, changed: int) -> int:
+    def _count(self, events: Sequence[Event], changed: int) -> int:
         self.taken += len(events)
         self.last_event = max(self.last_event or 0.0, time.time())
         return changed

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlencode
@@ -26,7 +26,7 @@ from spagree.monitor import hooks, pages
 from spagree.monitor.alerts import notice
 from spagree.monitor.figures import Live
 from spagree.monitor.hub import Hub, Question
-from spagree.monitor.ledger import UNFIT, Events
+from spagree.monitor.ledger import UNFIT, Event
 from spagree.monitor.security import Refusal, body_of, form_of, problem
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
@@ -108,7 +108,7 @@ class Routes:
         """POST /api/v1/annotations: one annotation or many, acknowledged once they are durable."""
         return await self._accept(hooks.posted(await body_of(request)))
 
-    async def _accept(self, events: Events) -> Response:
+    async def _accept(self, events: Sequence[Event]) -> Response:
         await self.hub.take(events)
         return JSONResponse({"accepted": len(events)})
 

@@ -10,16 +10,14 @@ epoch, and every transaction ends by looking whether the epoch is still its own:
 
 from __future__ import annotations
 
-import asyncio
 import os
 import queue
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
 from spagree.messages import shown
-from spagree.monitor.ledger import Batch, Events, Key, Ledger, Reported, Stored
+from spagree.monitor.ledger import Event, Key, Ledger, Reported
 from spagree.read.databases.addresses import is_server, not_understood, public, refuse_ambiguous, without_secrets
 
 SCHEMA = 2
@@ -41,8 +39,6 @@ TOGETHER = 100  # rows written by one statement
 MOST = 20_000  # events in a transaction
 WAITING = 200_000  # events that may wait for the disk before new ones are refused
 NOT_STORED = "the store did not accept it ({}); nothing was stored: send it again later"
-SHARED = ("project", "question", "source", "seq", "arrived")  # columns of a batch with one value for all rows
-PER_ROW = ("id", "item", "annotator", "label", "version", "time")
 
 metadata = sa.MetaData()
 about = sa.Table(
@@ -92,6 +88,9 @@ class UnstorableError(DataError):
 
 class BusyError(Exception):
     """Too many events are waiting."""
+
+
+Request = tuple[Sequence[Event], Future[int]]
 
 
 class Store:
@@ -236,42 +235,15 @@ class Store:
                 yield rows
             cursor.close()
 
-    def write(self, rows: Sequence[Stored]) -> None:
+    def write(self, rows: Sequence[Reported]) -> None:
         """Store rows, new or changed, in one transaction; returns once they are on disk."""
-        if not rows:
-            return
-        values = [(*annotation, seq, arrived) for annotation, seq, arrived in rows]
-        whole = len(values) // TOGETHER * TOGETHER
+        whole = len(rows) // TOGETHER * TOGETHER
         with self._numbering(max(row.seq for row in rows)) as connection:
             for start in range(0, whole, TOGETHER):
-                together = tuple(chain.from_iterable(values[start : start + TOGETHER]))
+                together = tuple(chain.from_iterable(rows[start : start + TOGETHER]))
                 connection.exec_driver_sql(self._many, together)
-            if whole < len(values):
-                connection.exec_driver_sql(self._one, values[whole:])
-
-    def append(self, batches: Iterable[Batch], seq: int, arrived: float) -> None:
-        """Store batches of new annotations, numbered from seq on, in one transaction; returns once on disk."""
-        if self.is_postgres:
-            numbered = enumerate(chain.from_iterable(batches), seq)
-            self.write([Stored(annotation, number, arrived) for number, annotation in numbered])
-            return
-        batches = list(batches)
-        with self._numbering(seq + sum(map(len, batches)) - 1) as connection:
-            for batch in batches:
-                self._append(connection, batch, seq, arrived)
-                seq += len(batch)
-
-    def _append(self, connection: sa.Connection, batch: Batch, seq: int, arrived: float) -> None:
-        """Values shared by all rows are passed once per statement: passing them is most of the cost."""
-        columns = {name: getattr(batch, name) for name in PER_ROW}
-        varying = tuple(name for name, values in columns.items() if len(set(values)) > 1)
-        shared = [columns[name][0] for name in PER_ROW if name not in varying]
-        flat = tuple(chain.from_iterable(zip(*(columns[name] for name in varying), strict=True)))
-        for start in range(0, len(batch), TOGETHER):
-            size = min(TOGETHER, len(batch) - start)
-            head = (batch.project, batch.question, batch.source, seq + start, arrived, *shared)
-            values = flat[start * len(varying) : (start + size) * len(varying)]
-            connection.exec_driver_sql(_appending(self._one, varying, size), (*head, *values))
+            if whole < len(rows):
+                connection.exec_driver_sql(self._one, [tuple(row) for row in rows[whole:]])
 
     def mark(self, project: str, time: float, text: str) -> None:
         """Store the mark of a change in the guidelines."""
@@ -318,21 +290,6 @@ class Store:
             self._lock.close()
 
 
-@lru_cache(maxsize=200)  # one for each number of rows and mix of columns
-def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
-    """The statement for some rows of a batch, from that for a single row: shared values come first."""
-    shared = (*SHARED, *(name for name in PER_ROW if name not in varying))
-    numbers = {name: f"?{place}" for place, name in enumerate(shared, 1)} | {"deleted": "0"}
-    rows_sql = []
-    for row in range(rows):
-        first = len(shared) + row * len(varying) + 1
-        cells = numbers | {name: f"?{place}" for place, name in enumerate(varying, first)}
-        cells["seq"] = f"{numbers['seq']} + {row}"
-        rows_sql.append(f"({', '.join(cells[column.name] for column in annotation_table.c)})")
-    head, _, tail = re.split(r"VALUES (\([^)]*\))", one)
-    return f"{head}VALUES {', '.join(rows_sql)}{tail}"
-
-
 def _sqlite(address: str) -> sa.Engine:
     if not address or "\0" in address or address.startswith((":", "file:")) or "://" in address:
         what = "nothing that outlives the monitor" if address in ("", ":memory:") else "neither a file nor PostgreSQL"
@@ -376,11 +333,6 @@ def _cause(error: Exception) -> str:
     return str(origin).strip().splitlines()[0]
 
 
-Done = Future[int] | asyncio.Future[int]
-Request = tuple[Events, Done]
-Answer = tuple[Done, int | Exception]
-
-
 class Writer:
     """Stores events; each request completes once durable, with the number of annotations it changed."""
 
@@ -393,26 +345,18 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
-    def send(self, events: Events) -> Future[int]:
+    def send(self, events: Sequence[Event]) -> Future[int]:
         """Queue events for storing, from any thread."""
-        done: Future[int] = Future()
-        self._ask(events, done)
-        return done
-
-    async def take(self, events: Events) -> int:
-        """Store events; returns once they are durable."""
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._ask(events, done)
-        return await done
-
-    def _ask(self, events: Events, done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError("too many events are waiting for the disk; send it again in a few seconds")
         if isinstance(self.trouble, TakenOverError):
             raise self.trouble
+        done = Future[int]()
+        done.set_running_or_notify_cancel()  # they are stored even if whoever sent them hangs up
         with self._counting:
             self._waiting += len(events)
         self._queue.put((events, done))
+        return done
 
     def close(self) -> None:
         """Write waiting events, then end."""
@@ -420,70 +364,51 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        is_last = False
-        while not is_last:
+        is_open = True
+        while is_open:
             requests, size = list[Request](), 0
             with suppress(queue.Empty):  # what is waiting now, up to a limit, shares a transaction
-                while size < MOST and not is_last:
+                while size < MOST and is_open:
                     request = self._queue.get(block=not requests)
-                    is_last = request is None
-                    requests += [request] if request is not None else []
-                    size += 0 if request is None else len(request[0])
+                    if request is None:
+                        is_open = False
+                    else:
+                        requests.append(request)
+                        size += len(request[0])
             if requests:
                 self._write(requests)
             with self._counting:
                 self._waiting -= size
 
     def _write(self, requests: Sequence[Request]) -> None:
-        questions: set[tuple[str, str]] = set()
-        answers: Sequence[int | Exception]
+        answers: list[int | Exception] = []
+        fresh: dict[Key, Reported] = {}
         try:
-            questions, answers = self._kept([events for events, _ in requests])
+            now = self._ledger.next_moment()
+            for events, _ in requests:
+                before = len(fresh)
+                self._ledger.changes(events, now, fresh)
+                answers.append(len(fresh) - before)
+            if fresh:
+                self._store.write(list(fresh.values()))
+                self._ledger.put(fresh.values())
             self.trouble = None
-        except UnstorableError as error:
-            answers = [error]
-            if len(requests) > 1:  # each request is judged by itself: the others are stored
-                for request in requests:
+        except Exception as error:  # whatever the error, nobody may believe the events were stored
+            fresh = {}
+            if isinstance(error, UnstorableError) and len(requests) > 1:
+                for request in requests:  # each is judged by itself: the others are stored
                     self._write([request])
                 return
-        except Exception as error:  # whatever the error, nobody may believe the events were stored
-            failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
-            failed.__cause__ = None if failed is error else error
-            self.trouble, answers = failed, [failed] * len(requests)
-        loops: dict[asyncio.AbstractEventLoop | None, list[Answer]] = {}
+            failed = error
+            if not isinstance(error, UnstorableError):
+                failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
+                failed.__cause__ = None if failed is error else error
+                self.trouble = failed
+            answers = [failed] * len(requests)
         for (_, done), answer in zip(requests, answers, strict=True):
-            loops.setdefault(None if isinstance(done, Future) else done.get_loop(), []).append((done, answer))
-        for loop, settled in loops.items():  # each loop is woken once for all of its requests
-            with suppress(RuntimeError):  # the loop is closed: nobody is waiting
-                _settle(settled) if loop is None else loop.call_soon_threadsafe(_settle, settled)
-        if questions:
-            self._changed(questions)
-
-    def _kept(self, requests: Sequence[Events]) -> tuple[set[tuple[str, str]], list[int]]:
-        """The questions that changed, and how many annotations each request added or changed."""
-        now = self._ledger.next_moment()
-        batches = [events for events in requests if isinstance(events, Batch)]
-        if len(batches) == len(requests) and self._ledger.are_new(batches):
-            self._store.append(batches, self._ledger.seq + 1, now)  # nothing to compare: all are new
-            self._ledger.append(batches, now)
-            return {(each.project, each.question) for each in batches}, [len(each) for each in batches]
-        fresh: dict[Key, Stored] = {}
-        sizes = []
-        for events in requests:
-            before = len(fresh)
-            self._ledger.changes(events, now, fresh)
-            sizes.append(len(fresh) - before)
+            if isinstance(answer, Exception):
+                done.set_exception(answer)
+            else:
+                done.set_result(answer)
         if fresh:
-            self._store.write(list(fresh.values()))
-            self._ledger.put(fresh.values())
-        return {key[:2] for key in fresh}, sizes
-
-
-def _settle(answers: Sequence[Answer]) -> None:
-    for done, answer in answers:
-        if done.done():  # the client has hung up
-            continue
-        if isinstance(answer, Exception):
-            done.set_exception(answer)
-        else:
-            done.set_result(answer)
+            self._changed({key[:2] for key in fresh})
