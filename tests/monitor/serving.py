@@ -39,6 +39,14 @@ def wait_for(true: Callable[[], Any], seconds: float = 180) -> Any:
     return found
 
 
+def restored(store: Store) -> Ledger:
+    """What is stored, as a monitor that starts has it."""
+    ledger = Ledger()
+    for rows in store.tuples():
+        ledger.put(rows)
+    return ledger
+
+
 def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tuple[str, str], str]:
     """What counts now, by item and annotator."""
     if (project, question) not in ledger.questions():

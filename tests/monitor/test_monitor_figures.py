@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spagree.monitor.alerts import Alert, Register, alerts, kept, notice
+from spagree.monitor.alerts import Alert, Register, alerts, notice
 from spagree.monitor.feeds import CARELESS, DRIFT, HELP, MARK, replayed
 from spagree.monitor.figures import Live, Settings, look
 from spagree.monitor.ledger import Current, Ledger
@@ -225,7 +225,7 @@ def test_alerts_come_back_from_the_store() -> None:
     first = Register([])
     began = first.update("p", "q", [alert("below_target", figures={"before": 0.9})], 1.0)
     ended = first.update("p", "q", [], 2.0)
-    again = Register([kept(each) for each in (*began, *ended)])
+    again = Register([each.row() for each in (*began, *ended)])
     assert again.open == {alert("below_target").key: began[0]} and again.past == ended
 
 

@@ -184,12 +184,12 @@ def test_an_ordinary_label_that_looks_like_marks_stays_one(hub: Hub) -> None:
         with pytest.raises(DataError, match="cannot be stored"):
             hooks.posted(body({"item": "i", "annotator": "ann", "label": label}))
         hub.take_now([given("i", label, label, project="default", question="label")])
-    live = hub.fresh(("default", "label"))
+    live = hub.live(("default", "label"), now=True)
     assert isinstance(live.agreement, spagree.Agreement) and live.agreement.data.classes == 4
 
 
 def test_nothing_marked_yet_is_said(hub: Hub) -> None:
     hub.take_now(hooks.label_studio(body(sent(1, 7, 1))))
-    live = hub.fresh(("label-studio-3", "entity"))
+    live = hub.live(("label-studio-3", "entity"), now=True)
     assert live.headline is not None and live.headline.value is None
     assert as_label([]) == "\x1d[]"

@@ -69,15 +69,13 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     found.mark("p", "second guidelines", 1.7e9 + 60)
     found.expected["p"] = 200
     found.reconciled["file labels.csv"] = Reconciled(0.0, 3, 5)
-    found.fresh(QUESTION)
+    found.live(QUESTION, now=True)
     yield found
     found.close()
 
 
 def rendered(hub: Hub) -> tuple[str, str]:
-    version, live = hub.live(QUESTION)
-    found = page.changing(hub, live, version)
-    return page.render(hub, QUESTION, {"annotator": "", "hours": 0, "address": "http://127.0.0.1:1"}, found)
+    return page.render(hub, hub.live(QUESTION), {"annotator": "", "hours": 0, "address": "http://127.0.0.1:1"})
 
 
 def test_the_page_is_whole_html_with_ids_that_occur_once(hub: Hub) -> None:
@@ -108,15 +106,14 @@ def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else(hub: Hub) ->
 
 
 def test_charts_and_their_places_belong_together(hub: Hub) -> None:
-    version, live = hub.live(QUESTION)
-    found = page.changing(hub, live, version)
+    found = page.changing(hub, hub.live(QUESTION))
     places = {name for html in found["sections"].values() for name in re.findall(r'data-chart="([^"]+)"', html)}
     assert places == set(found["specs"]) and "trend" in places
     assert json.dumps(found, allow_nan=False)
 
 
 def test_the_report_of_the_phase_counts_from_the_last_mark_on(hub: Hub) -> None:
-    live = hub.live(QUESTION)[1]
+    live = hub.live(QUESTION)
     html, policy = page.report(live)
     assert live.agreement is not None and live.agreement.data.items == live.safe.items < 150
     assert f"{live.agreement.data.annotations:,} annotations of {live.safe.items:,} items" in html
@@ -127,8 +124,8 @@ def test_the_report_of_the_phase_counts_from_the_last_mark_on(hub: Hub) -> None:
 def test_a_project_without_pairs_says_so(tmp_path: Path) -> None:
     hub = Hub(Store(str(tmp_path / "s.sqlite")))
     hub.take_now([given(str(i), "ann", "yes") for i in range(5)])
-    live = hub.fresh(QUESTION)
-    found = page.changing(hub, live, 1)
+    live = hub.live(QUESTION, now=True)
+    found = page.changing(hub, live)
     text = Structure(found["sections"]["live"]).text
     assert "Too early to tell" in text and "The chart needs two closed items." in text
     assert "trend" not in found["specs"]
@@ -140,7 +137,7 @@ def alert(title: str) -> Alert:
 
 
 def test_the_verdict_names_one_alert_and_counts_several(hub: Hub) -> None:
-    live = hub.live(QUESTION)[1]
+    live = hub.live(QUESTION)
     assert page.verdict(live, [alert("Ann is apart")])[1] == "One thing needs a look: Ann is apart."
     assert page.verdict(live, [alert("a"), alert("b")])[1] == "2 things need a look: a · b"
     assert page.verdict(live, [alert(each) for each in "abcde"])[1] == "5 things need a look: a · b · c · d · …"
@@ -148,7 +145,7 @@ def test_the_verdict_names_one_alert_and_counts_several(hub: Hub) -> None:
 
 def test_nothing_has_arrived(tmp_path: Path) -> None:
     hub = Hub(Store(str(tmp_path / "s.sqlite")))
-    html, _ = page.render(hub, None, {"address": "http://127.0.0.1:8765"}, page.NOTHING)
+    html, _ = page.render(hub, None, {"address": "http://127.0.0.1:8765"})
     assert "curl -X POST http://127.0.0.1:8765/api/v1/annotations" in html
     hub.close()
 

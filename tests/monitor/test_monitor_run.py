@@ -129,7 +129,7 @@ def test_an_export_of_label_studio_gives_what_measure_gives(hub: Hub) -> None:
     hub.reconcile(listing(str(path), project="label-studio-1")[0])
     expected = spagree.measure_all(str(path), duplicates="last")
     for question, agreement in expected.items():
-        live = hub.fresh(("label-studio-1", question))
+        live = hub.live(("label-studio-1", question), now=True)
         assert live.agreement is not None and live.agreement.data.annotations == agreement.data.annotations
         assert live.agreement.spa.value == agreement.spa.value
 

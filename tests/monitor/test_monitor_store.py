@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from serving import given, labels, wait_for
+from serving import given, labels, restored, wait_for
 
 from postgres import Server
 from spagree.errors import FileError, MissingExtraError, UsageError
 from spagree.monitor import ledger as ledger_module
 from spagree.monitor import store as store_module
-from spagree.monitor.hub import Hub, restored
+from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import Ledger, Reported
 from spagree.monitor.store import BusyError, Store, StoreError, UnstorableError, Writer
 
@@ -448,10 +448,10 @@ def test_a_hub_comes_back_with_marks_alerts_and_figures(address: str) -> None:
     events = [given(f"i{i}", who, "x" if i % 3 or who == "a" else "y") for i in range(30) for who in "ab"]
     hub.take_now(events)
     hub.mark("p", "second edition", 1.0)
-    before = hub.fresh(("p", "q"))
+    before = hub.live(("p", "q"), now=True)
     hub.close()
     again = Hub(Store(address))
-    after = again.fresh(("p", "q"))
+    after = again.live(("p", "q"), now=True)
     assert before.agreement is not None and after.agreement is not None
     assert after.agreement.to_json() == before.agreement.to_json()
     assert (after.safe, after.trend, after.marks) == (before.safe, before.trend, before.marks)

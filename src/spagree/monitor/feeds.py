@@ -15,8 +15,10 @@ import threading
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,7 @@ from spagree.read.annotations import ANNOTATOR, END, ITEM, LABEL, START, TIME, M
 from spagree.read.databases.addresses import SERVERS, SQLITE, is_server, public
 from spagree.read.files.json import as_text
 from spagree.read.sources import read_all_marks
-from spagree.read.timestamps import LAST, usual
+from spagree.read.timestamps import LAST, unix_seconds, usual
 
 LOOKED_EVERY = 10.0  # seconds, even if no change was noticed
 HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their annotations have the same source
@@ -98,34 +100,29 @@ def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[
             raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
         answered = frame.drop_nulls(LABEL)
         rows += answered.height
-        for item, who, label, at in _timed(answered):
-            if item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits):
+        columns = [answered[name].to_list() for name in (ITEM, ANNOTATOR, LABEL)]
+        columns.append(answered[TIME].to_list() if TIME in answered.columns else [None] * answered.height)
+        for *given, at in zip(*columns, strict=True):
+            item, who, label = ("" if each is None else text(each) for each in given)
+            seconds = _seconds(at)
+            is_fit = item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits)
+            if is_fit and (seconds is None or 0 <= seconds <= LAST):
                 about = (belongs, question or QUESTION, source, item + APART + who)
-                reports.append(Reported(*about, item, who, label, None, at))
+                reports.append(Reported(*about, item, who, label, None, seconds))
+    reports.sort(key=lambda report: -inf if report.time is None else report.time)  # the latest counts
     without = count(rows - len(reports), "row")
     fault = f"left out: {without} without item or annotator, with NUL or U+001D–1F, or a time not in 1970 to 2100"
     return Snapshot(belongs, source, reports, as_of), fault if rows > len(reports) else ""
 
 
-def _timed(answered: polars.DataFrame) -> Iterator[tuple[str, str, str, float | None]]:
-    """Item, annotator, label and seconds of each row whose time can be, the latest last: it is the one that counts."""
-    if TIME not in answered.columns:
-        seconds: Sequence[float | None] = [None] * answered.height
-    else:
-        times = answered[TIME]
-        if times.dtype in (polars.Date, polars.Datetime):
-            times = times.dt.epoch("us") / 1_000_000
-        elif times.dtype == polars.String:
-            times = polars.Series([None if each is None else usual(each) for each in times], dtype=polars.Float64)
-        times = times.cast(polars.Float64, strict=False)
-        is_usual = times.is_between(0, LAST).fill_null(value=False) | answered[TIME].is_null()
-        answered = answered.with_columns(times.alias(TIME)).filter(is_usual)
-        answered = answered.sort(TIME, nulls_last=False, maintain_order=True)
-        seconds = answered[TIME].to_list()
-    texts = [
-        ["" if each is None else text(each) for each in answered[name].to_list()] for name in (ITEM, ANNOTATOR, LABEL)
-    ]
-    return zip(*texts, seconds, strict=True)
+def _seconds(at: Any) -> float | None:
+    """A time as files and databases hold it, in seconds since 1970; −1 if it is no time."""
+    if isinstance(at, date):
+        return unix_seconds(at if isinstance(at, datetime) else datetime(at.year, at.month, at.day, tzinfo=UTC))
+    if at is None or isinstance(at, int | float | Decimal):
+        return None if at is None else float(at)
+    seconds = usual(at) if isinstance(at, str) else None
+    return -1.0 if seconds is None else seconds
 
 
 def _visits(marked: MarkRows) -> polars.DataFrame:
@@ -138,11 +135,11 @@ def _visits(marked: MarkRows) -> polars.DataFrame:
     return seen.with_columns(polars.Series(LABEL, labels, polars.String))
 
 
-Step = Iterable[str]
+Steps = Iterable[str]
 """What a source does until it is told to stop: after each success the words of what was wrong, or none."""
 
 
-def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Step], stop: threading.Event) -> None:
+def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Steps], stop: threading.Event) -> None:
     """Do a source's work until told to stop; whatever goes wrong is shown, and tried again after growing pauses."""
     pause = SHORTEST_PAUSE
     while not stop.is_set():
@@ -150,7 +147,7 @@ def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Step], s
         stop.wait(pause)
 
 
-def attempt(hub: Hub, name: str, steps: Step) -> bool:
+def attempt(hub: Hub, name: str, steps: Steps) -> bool:
     """Whether any step worked before the end, or the first that did not."""
     has_worked = False
     try:
@@ -178,7 +175,7 @@ def _cause(error: Exception) -> str:
     return f"what it holds was not understood ({type(error).__name__}); trying again"
 
 
-def following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Step:
+def following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Steps:
     """Compare a file, folder or database whenever it changes."""
     seen = before = None
     for _ in _looks(path, stop):
@@ -320,16 +317,14 @@ class LabelStudio:
         return document
 
 
-def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Step:
+def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Steps:
     """Correct differences in every project, again and again."""
     pause = 0.0
     while not stop.wait(pause):
         start, refused = time.monotonic(), list[str]()
         for project, listing, wrong in studio.listings(lambda: hub.ledger.moment):
             refused += wrong
-            expected = expected_items(project)
-            if expected:
-                hub.expected[expected[0]] = expected[1]
+            hub.expected |= expected_items(project)
             hub.reconcile(listing, studio.name)
         yield f"left out: {count(len(refused), 'annotation')}; the first: {refused[0]}" if refused else ""
         pause = max(COMPARED_EVERY, SHARE * (time.monotonic() - start))

@@ -144,10 +144,10 @@ def label_studio_project(project: Mapping[str, Any]) -> str:
     return f"{LABEL_STUDIO}-{_named(project.get('id'), 'project')}"
 
 
-def expected_items(project: Any) -> tuple[str, int] | None:
-    """A Label Studio project and its number of tasks."""
+def expected_items(project: Any) -> dict[str, int]:
+    """A Label Studio project and its number of tasks, where it says so."""
     tasks = as_text(project.get("task_number")) if isinstance(project, dict) else ""
-    return (label_studio_project(project), int(tasks)) if tasks.isdecimal() and len(tasks) < MOST_DIGITS else None
+    return {label_studio_project(project): int(tasks)} if tasks.isdecimal() and len(tasks) < MOST_DIGITS else {}
 
 
 def completions(

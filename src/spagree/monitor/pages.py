@@ -12,7 +12,7 @@ from spagree import __version__
 from spagree.errors import DataError, count
 from spagree.monitor.alerts import Alert, notice
 from spagree.monitor.figures import NO_BOUNDS, Live
-from spagree.monitor.hub import Hub, Question
+from spagree.monitor.hub import Hub
 from spagree.present.charts.agreement import trend
 from spagree.present.charts.spec import PAGE, theme
 from spagree.present.report import page as report_page
@@ -157,42 +157,38 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
     return {**chart, "description": "Agreement of closed items over time"}
 
 
-def changing(hub: Hub, live: Live, version: int) -> dict[str, Any]:
+def changing(hub: Hub, live: Live) -> dict[str, Any]:
     """Everything that changes while the page is open: HTML by id, and the chart."""
     drawn = trend_spec(live)
     html = _template("top.html.j2").render(top=top(hub, live), has_trend=drawn is not None, moment=moment)
+    version = hub.versions[live.project, live.question]
     return {"version": version, "sections": {"live": html}, "specs": {"trend": drawn} if drawn is not None else {}}
 
 
 def report(live: Live) -> tuple[str, str]:
     """The report of the phase and its policy; everything in it is counted from the last mark on."""
-    if live.agreement is None:
-        raise DataError("no annotations of this project and question since the last mark")
     agreement = live.agreement
+    if agreement is None:
+        raise DataError("no annotations of this project and question since the last mark")
     scripts = [drawing_library(), own_file("script.js")]
     own_policy = f"{policy(scripts, own_file('style.css'))}; frame-ancestors 'none'"
     if isinstance(agreement, SpanAgreement):
         return agreement.page(), own_policy
     told = tell(agreement.breakdowns(), agreement.understood, agreement.source, live.settings.target)
-    html = report_page.page(told, agreement.to_dict(), target=live.settings.target)
-    return html, own_policy
+    return report_page.page(told, agreement.to_dict(), target=live.settings.target), own_policy
 
 
-NOTHING: Mapping[str, Any] = {"version": 0, "sections": {}, "specs": {}}
-
-
-def render(
-    hub: Hub, question: Question | None, query: Mapping[str, Any], content: Mapping[str, Any]
-) -> tuple[str, str]:
-    """The whole page and its policy; without a question, the overview."""
-    live = hub.live(question)[1] if question else None
+def render(hub: Hub, live: Live | None, query: Mapping[str, Any]) -> tuple[str, str]:
+    """The whole page of a question and its policy, or the overview."""
+    question = (live.project, live.question) if live else None
+    content = changing(hub, live) if live else {"version": 0, "sections": {}, "specs": {}}
     style = own_file("style.css") + own_file("live.css", WEB)
     scripts = [drawing_library(), own_file("script.js"), no_end_of_script(own_file("live.js", WEB))]
     html: str = _template("page.html.j2").render(
         title=" · ".join(question) if question else "All projects",
         question=question,
         questions=hub.questions(),
-        overview=hub.overview() if question is None else [],
+        overview=[] if live else hub.overview(),
         content=content,
         query=query,
         annotators=sorted(live.columns.annotators) if live else [],

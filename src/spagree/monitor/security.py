@@ -58,6 +58,11 @@ def problem(status: int, words: str, **headers: str) -> Response:
     return JSONResponse({"error": words}, status_code=status, headers=headers)
 
 
+def page_answer(html: str, policy: str, status: int = 200) -> Response:
+    """A page with the policy of what it may do."""
+    return Response(html, status, {"Content-Security-Policy": policy}, "text/html")
+
+
 CROWDED: Any = problem(503, "too many connections are open; try again in a few seconds", **{"Retry-After": "5"})
 
 
@@ -187,8 +192,7 @@ class Guard:
         if path in OPEN_PATHS:
             return None
         if path == "/" and request.method == "GET":  # a page for people, text for programs
-            html, policy = login()
-            return Response(html, 401, {"Content-Security-Policy": policy}, "text/html")
+            return page_answer(*login(), 401)
         return problem(401, NEEDED, **{"WWW-Authenticate": "Bearer"})
 
     def _has_token(self, request: Request) -> bool:

@@ -27,10 +27,11 @@ from spagree.monitor.alerts import notice
 from spagree.monitor.figures import Live
 from spagree.monitor.hub import Hub, Question
 from spagree.monitor.ledger import UNFIT, Event
-from spagree.monitor.security import Refusal, body_of, form_of, problem
+from spagree.monitor.security import Refusal, body_of, form_of, page_answer, problem
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
 
+NOTHING_HERE = "no annotations of this project and question; see /api/v1/projects"
 LONGEST_MARK = 200
 HOUR = 3600.0
 METRICS = {
@@ -116,9 +117,7 @@ class Routes:
         """POST /hooks/label-studio."""
         body = await body_of(request)
         events = hooks.label_studio(body)
-        expected = hooks.expected_items(hooks.decoded(body).get("project"))
-        if expected:
-            self.hub.expected[expected[0]] = expected[1]
+        self.hub.expected |= hooks.expected_items(hooks.decoded(body).get("project"))
         return await self._accept(events)
 
     async def potato(self, request: Request) -> Response:
@@ -133,14 +132,14 @@ class Routes:
 
     def _question(self, request: Request) -> Question:
         """The requested question; a single one need not be named."""
-        project, question = request.query_params.get("project"), request.query_params.get("question")
+        wanted = [request.query_params.get(name) for name in ("project", "question")]
         matching = [
-            key
-            for key in self.hub.questions()
-            if (project in (None, "") or key[0] == project) and (question in (None, "") or key[1] == question)
+            question
+            for question in self.hub.questions()
+            if all(not name or name == own for name, own in zip(wanted, question, strict=True))
         ]
         if not matching:
-            raise Refusal(404, "no annotations of this project and question; see /api/v1/projects")
+            raise Refusal(404, NOTHING_HERE)
         if len(matching) > 1:
             raise DataError(
                 f"{len(matching)} questions match; name one with project= and question=, see /api/v1/projects"
@@ -155,19 +154,19 @@ class Routes:
             "address": str(request.base_url).rstrip("/"),
         }
 
-    async def _part(self, request: Request, question: Question) -> Live | None:
-        """The figures of the requested part; None for everything."""
-        query = self._query(request)
+    async def _shown(self, request: Request) -> Live:
+        """The figures of the requested question, or of a part of it."""
+        question, query = self._question(request), self._query(request)
         if not query["annotator"] and not query["hours"]:
-            return None
+            return await asyncio.to_thread(self.hub.live, question)
         since = time.time() - query["hours"] * HOUR if query["hours"] else 0.0
-        return await asyncio.to_thread(self.hub.filtered, question, query["annotator"], since)
+        return await asyncio.to_thread(self.hub.part, question, query["annotator"], since)
 
     async def agreement(self, request: Request) -> Response:
         """GET /api/v1/agreement: the JSON of `spagree score --json`, and the monitored figures."""
-        live = await asyncio.to_thread(self.hub.fresh, self._question(request))
+        live = await asyncio.to_thread(self.hub.live, self._question(request), now=True)
         if live.agreement is None:
-            raise Refusal(404, "no annotations of this project and question; see /api/v1/projects")
+            raise Refusal(404, NOTHING_HERE)
         safe, (one, two, more) = live.safe, live.coverage
         watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
         watching = {
@@ -232,34 +231,22 @@ class Routes:
 
     async def show(self, request: Request) -> Response:
         """GET /: the live page of a question, or the overview."""
-        questions = self.hub.questions()
-        named = request.query_params.get("project") or request.query_params.get("question")
-        question = self._question(request) if named or len(questions) == 1 else None
-        query = self._query(request)
+        is_named = any(request.query_params.get(name) for name in ("project", "question"))
         async with self._rendering:
-            content = await self._content(request, question) if question else pages.NOTHING
-            html, policy = await asyncio.to_thread(pages.render, self.hub, question, query, content)
-        return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
+            live = await self._shown(request) if is_named or len(self.hub.questions()) == 1 else None
+            return page_answer(*await asyncio.to_thread(pages.render, self.hub, live, self._query(request)))
 
     async def changing(self, request: Request) -> Response:
         """GET /changing: the current sections and charts."""
-        question = self._question(request)
         async with self._rendering:
-            content = await self._content(request, question)
+            content = await asyncio.to_thread(pages.changing, self.hub, await self._shown(request))
         return Response(json.dumps(content, ensure_ascii=False, allow_nan=False), media_type="application/json")
-
-    async def _content(self, request: Request, question: Question) -> dict[str, Any]:
-        """What changes on the page."""
-        version, live = await asyncio.to_thread(self.hub.live, question)
-        part = await self._part(request, question)
-        return await asyncio.to_thread(pages.changing, self.hub, part or live, version)
 
     async def report(self, request: Request) -> Response:
         """GET /report: the report of a question, counted from the last mark on."""
         async with self._rendering:
-            live = await asyncio.to_thread(self.hub.fresh, self._question(request))
-            html, policy = await asyncio.to_thread(pages.report, live)
-        return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
+            live = await asyncio.to_thread(self.hub.live, self._question(request), now=True)
+            return page_answer(*await asyncio.to_thread(pages.report, live))
 
     async def events(self, _request: Request) -> Response:
         """GET /events: which questions changed."""
