@@ -25,7 +25,7 @@ from spagree.monitor.alerts import Alert
 from spagree.monitor.feeds import listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import JsonLines, background
-from spagree.monitor.store import Store, StoreError
+from spagree.monitor.store import Store, StoreError, alert_table
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
 
@@ -204,16 +204,16 @@ def test_an_alert_waits_for_the_store(tmp_path: Path, monkeypatch: pytest.Monkey
     told: list[Alert] = []
     hub = Hub(Store(str(tmp_path / "t.sqlite")), notify=told.append)
 
-    def full(rows: object) -> None:
+    def full(*_: object) -> None:
         raise StoreError("the store did not accept it (full)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(hub.store, "write_alerts", full)
+        patch.setattr(hub.store, "put", full)
         hub.take_now([given(str(i), "a", "x") for i in range(25)])
         wait_for(lambda: "full" in hub.trouble())
         assert told == [] and hub.register.open
     wait_for(lambda: [each.code for each in told] == ["no_overlap"] and not hub.trouble())
-    assert [row["code"] for row in hub.store.alerts()] == ["no_overlap"]
+    assert [row["code"] for row in hub.store.rows(alert_table, "began")] == ["no_overlap"]
     hub.close()
 
 

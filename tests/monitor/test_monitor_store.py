@@ -25,7 +25,7 @@ from spagree.monitor import ledger as ledger_module
 from spagree.monitor import store as store_module
 from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import Ledger, Reported
-from spagree.monitor.store import BusyError, Store, StoreError, UnstorableError, Writer
+from spagree.monitor.store import BusyError, Store, StoreError, UnstorableError, Writer, alert_table
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -108,15 +108,18 @@ def test_what_comes_while_the_writer_waits_shares_a_transaction(address: str) ->
 
 
 def test_marks_and_alerts_are_kept(address: str) -> None:
-    store = Store(address)
-    store.mark("p", 7.0, "new guidelines")
-    store.mark("p", 5.0, "first")
-    alert = {"project": "p", "question": "q", "code": "below_target", "subject": "", "began": 1.0, "ended": None}
-    store.write_alerts([{**alert, "document": "{}"}])
-    store.write_alerts([{**alert, "ended": 2.0, "document": "{}"}])
-    assert store.marks() == {"p": [(5.0, "first"), (7.0, "new guidelines")]}
-    assert store.alerts() == [{**alert, "ended": 2.0, "document": "{}"}]
-    store.close()
+    hub = Hub(Store(address))
+    hub.take_now([given(str(i), "a", "x") for i in range(25)])
+    hub.mark("p", "new guidelines", 7.0)
+    hub.mark("p", "first", 5.0)
+    wait_for(lambda: hub.store.rows(alert_table, "began"))
+    hub.take_now([given(str(i), "b", "x") for i in range(25)])
+    wait_for(lambda: hub.store.rows(alert_table, "began")[0]["ended"])
+    hub.close()
+    again = Hub(Store(address))
+    assert again.marks == hub.marks == {"p": [(5.0, "first"), (7.0, "new guidelines")]}
+    assert again.register.past == hub.register.past and [each.code for each in again.register.past] == ["no_overlap"]
+    again.close()
 
 
 def test_a_second_monitor_is_refused(address: str) -> None:

@@ -272,13 +272,11 @@ class LabelStudio:
             project = self._ask(f"/api/projects/{as_text(summary['id'])}/", header)
             as_of = moment()
             tasks = self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all")
-            records = [
-                {**record, "task": task["id"], "data": task.get("data")}
-                for task in tasks
-                for record in task["annotations"]
-            ]
-            refused: list[str] = []
-            held = [annotation for annotation in completions(project, records, refused) if not annotation.deleted]
+            records = ({**record, "task": task["id"], "data": task.get("data")}
+                       for task in tasks for record in task["annotations"])  # fmt: skip
+            found = list(completions(project, records))
+            held = [each for each in found if not isinstance(each, DataError) and not each.deleted]
+            refused = [str(each) for each in found if isinstance(each, DataError)]
             yield project, Snapshot(label_studio_project(project), LABEL_STUDIO, held, as_of, by_id=True), refused
 
     def _pages(self, path: str, name: str, total: str, header: str, **query: Any) -> list[Any]:

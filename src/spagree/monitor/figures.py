@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from spagree.agreement import Agreement
-from spagree.codes import Codes, Floats
+from spagree.codes import Codes
 from spagree.counts.live import counted_codes
 from spagree.estimate import Estimate
 from spagree.estimate.pairs import Overlap, overlap
 from spagree.estimate.watch import (
     ClosedItems,
     Fall,
-    SafeSequence,
     WatchedAnnotators,
     closed_items,
     fall_of,
@@ -59,8 +59,7 @@ class Safe:
     undefined: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TrendPoint:
+class TrendPoint(NamedTuple):
     """The safe bounds when an item closed; ``recent`` is the mean of the latest items then."""
 
     time: float
@@ -69,8 +68,7 @@ class TrendPoint:
     low: float
     high: float
     recent: float
-    phase: int = 0
-    """How many marks were set before."""
+    phase: int  # how many marks were set before
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,42 +115,43 @@ def look(
     for at, _ in marks:
         before = np.flatnonzero(moments <= at)
         starts.append(int(before[-1]) + 1 if len(before) else 0)
-    phases = [slice(start, end) for start, end in pairwise([*starts, len(values)])]
-    kept = ~np.isin(columns.item, closed.item[: starts[-1]])
-    phase = columns.only(kept)
-    shares = [max(2, round(MOST_STEPS * (each.stop - each.start) / max(len(values), 1))) for each in phases]
     trend: list[TrendPoint] = []
-    sequence = safe_sequence(values[:0], at=[])
-    for number, (part, share) in enumerate(zip(phases, shares, strict=True)):
-        size = part.stop - part.start
-        shown = np.unique(np.linspace(1, size, min(size, share)).astype(int)).tolist() if size > 0 else []
-        sequence = safe_sequence(values[part], at=shown)
-        trend += _trend(sequence, values[part], moments[part], number)
-    values = values[starts[-1] :]
+    for phase, (start, end) in enumerate(pairwise([*starts, len(values)])):
+        size = max(0, end - start)
+        steps = min(size, max(2, round(MOST_STEPS * size / max(len(values), 1))))
+        sequence = safe_sequence(values[start:end], at=np.unique(np.linspace(1, size, steps).astype(int)).tolist())
+        # beside each mean and its bounds stands the mean of the latest items at that point
+        total = np.concatenate([[0.0], values[start:end].cumsum()])
+        first = np.maximum(sequence.items - max(20, size // 20), 0)
+        recent = (total[sequence.items] - total[first]) / (sequence.items - first)
+        time = moments[start:end][sequence.items - 1]
+        rows = (time, sequence.items, sequence.mean, sequence.low, sequence.high, recent)
+        trend += [TrendPoint._make((*row, phase)) for row in zip(*(column.tolist() for column in rows), strict=True)]
     safe = Safe(0, undefined="no item has enough annotations yet")
-    if len(sequence.mean):
-        low, high = float(sequence.low[-1]), float(sequence.high[-1])
-        safe = Safe(int(sequence.items[-1]), float(sequence.mean[-1]), low, high)
-    to_judge = columns
+    if trend and trend[-1].phase == len(marks):
+        safe = Safe(trend[-1].items, trend[-1].value, trend[-1].low, trend[-1].high)
+    values, to_judge = values[starts[-1] :], columns
+    of_phase = columns.only(~np.isin(columns.item, closed.item[: starts[-1]]))
     if columns.places:  # what is watched below compares labels of whole items, and a text holds any number of marks
         safe, trend, values, to_judge = Safe(0, undefined=NO_BOUNDS), [], values[:0], columns.part(since=inf)
     judged = closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, chosen.first))
     sizes = np.bincount(columns.item, minlength=1)
     agreement: Agreement | SpanAgreement | None = None
-    if columns.places and len(phase.item):
-        made = phase.marks()
+    if columns.places and len(of_phase.item):
+        made = of_phase.marks()
         everybody = made.select("item", "annotator").unique() if project.startswith(LABEL_STUDIO) else None
         spans = measure_spans(made, everybody)
         agreement = replace(spans, findings=for_command_line(spans.findings))
-    elif len(phase.item):
-        columns_of_phase = phase.item, phase.annotator, phase.label, phase.annotators, phase.labels
-        agreement = replace(measure(counted_codes(*columns_of_phase, phase.frame())), told=for_command_line)
+    elif len(of_phase.item):
+        codes = of_phase.item, of_phase.annotator, of_phase.label
+        counted = counted_codes(*codes, of_phase.annotators, of_phase.labels, of_phase.frame())
+        agreement = replace(measure(counted), told=for_command_line)
     per_hour = 0.0  # in the hour before the latest annotation; for a shorter project, its mean per hour
     if len(columns.time) and (span := min(HOUR, columns.time.max() - columns.time.min())) > 0:
         per_hour = float((columns.time > columns.time.max() - HOUR).sum() * HOUR / span)
     order = np.argsort(columns.item, kind="stable")  # only teams matter here, and they need no labels
     item, annotator, label = (column[order] for column in (columns.item, columns.annotator, columns.label))
-    codes = Codes(item, annotator, label, tuple(columns.annotators), tuple(columns.labels))
+    in_order = Codes(item, annotator, label, tuple(columns.annotators), tuple(columns.labels))
     return Live(
         project,
         question,
@@ -164,22 +163,11 @@ def look(
         per_hour,
         fall_of(values),
         watch_annotators(judged, len(columns.annotators)),
-        overlap(codes, bridges=False),
+        overlap(in_order, bridges=False),
         None if columns.places else _adaptive(columns, closed if chosen.first == FIRST else None),
         tuple(marks),
         chosen,
     )
-
-
-def _trend(sequence: SafeSequence, values: Floats, time: Floats, phase: int) -> Iterator[TrendPoint]:
-    """The history of the safe bounds of a phase, with the mean of the latest items at each point."""
-    window = max(20, len(values) // 20)
-    total = np.concatenate([[0.0], values.cumsum()])
-    first = np.maximum(sequence.items - window, 0)
-    recent = (total[sequence.items] - total[first]) / (sequence.items - first)
-    phases = np.full(len(sequence.items), phase)
-    rows = (time[sequence.items - 1], sequence.items, sequence.mean, sequence.low, sequence.high, recent, phases)
-    yield from (TrendPoint(*row) for row in zip(*(column.tolist() for column in rows), strict=True))
 
 
 def _adaptive(columns: Current, closed: ClosedItems | None) -> tuple[float, float] | None:

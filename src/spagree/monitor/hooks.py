@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from spagree.read.tools.export import label as label_of
 from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
 from spagree.read.tools.marks import located
 from spagree.read.tools.records import one_or_more, part
-from spagree.read.tools.tool import Marks, ReaderOptions, Value
+from spagree.read.tools.tool import Marks, ReaderOptions
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 MARKED = "marks"
@@ -29,6 +29,8 @@ NUMBERS = ("version", "time", "deleted")
 FIELDS = {*LONGEST, *NUMBERS}
 PROJECT, QUESTION, API = "default", "label", "api"
 LABEL_STUDIO, POTATO = "label-studio", "potato"
+CHANGES = frozenset(("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED"))
+DELETIONS = {"ANNOTATIONS_DELETED": ("annotations", "id"), "TASKS_DELETED": ("tasks", "item")}
 SPAN_CONTROLS = frozenset(("Labels", "ParagraphLabels", "HyperTextLabels", "TimeSeriesLabels"))  # of Label Studio
 
 
@@ -124,19 +126,26 @@ def label_studio(body: bytes) -> list[Event]:
     payload = decoded(body)
     if not isinstance(payload, dict):
         raise DataError("expected an object with action, as Label Studio's webhooks send it")
-    project = payload.get("project")
+    project, action = payload.get("project"), as_text(payload.get("action"))
     if not isinstance(project, dict):
         return []  # sent without payload: only a comparison can tell
     name = label_studio_project(project)
+    if action in DELETIONS:
+        listed, what = DELETIONS[action]
+        records = payload[listed] if isinstance(payload.get(listed), list) else []
+        ids = [_named(record.get("id"), "id") for record in records if isinstance(record, dict)]
+        return [Gone(name, LABEL_STUDIO, **{what: id}) for id in ids]
+    if action not in CHANGES:
+        return []
     records, task = payload.get("annotation") or [], payload.get("task")
-    action = as_text(payload.get("action"))
-    if action in ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED"):
-        if isinstance(records, dict) and isinstance(task, dict):
-            records = {**records, "data": task.get("data")}
-        return [*completions(project, records if isinstance(records, list) else [records])]
-    if action == "ANNOTATIONS_DELETED":
-        return [Gone(name, LABEL_STUDIO, id=id) for id in _ids(payload, "annotations")]
-    return [Gone(name, LABEL_STUDIO, item=id) for id in _ids(payload, "tasks")] if action == "TASKS_DELETED" else []
+    if isinstance(records, dict) and isinstance(task, dict):
+        records = {**records, "data": task.get("data")}
+    events: list[Event] = []
+    for event in completions(project, records if isinstance(records, list) else [records]):
+        if isinstance(event, DataError):
+            raise event
+        events.append(event)
+    return events
 
 
 def label_studio_project(project: Mapping[str, Any]) -> str:
@@ -150,43 +159,27 @@ def expected_items(project: Any) -> dict[str, int]:
     return {label_studio_project(project): int(tasks)} if tasks.isdecimal() and len(tasks) < MOST_DIGITS else {}
 
 
-def completions(
-    project: Mapping[str, Any], records: Sequence[Any], refused: list[str] | None = None
-) -> Iterator[Reported]:
-    """Every annotation in the records of a Label Studio project, for each of its controls.
+def completions(project: Mapping[str, Any], records: Iterable[Any]) -> Iterator[Reported | DataError]:
+    """Every annotation in the records of a Label Studio project for each of its controls, or why one cannot be stored.
 
-    With the ``data`` of its task in a record, the offsets of marks are checked against the text. A record that cannot
-    be stored is an error, or stands with its reason in ``refused``.
+    With the ``data`` of its task in a record, the offsets of marks are checked against the text.
     """
     named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
     about = config.items() if isinstance(config, dict) else ()
     controls = {str(name): isinstance(one, dict) and one.get("type") in SPAN_CONTROLS for name, one in about}
     for record in records:
-        wrong: list[str] = []
         try:
-            found = list(_completion(record, label_studio_project(project), named, controls, wrong))
+            yield from list(_completion(record, label_studio_project(project), named, controls))
         except DataError as error:
-            found, wrong = [], [str(error)]
-        if wrong and refused is None:
-            raise DataError(wrong[0])
-        if refused is not None:
-            refused += wrong
-        yield from found
-
-
-def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
-    records = payload.get(name)
-    listed = records if isinstance(records, list) else []
-    return [_named(record.get("id"), "id") for record in listed if isinstance(record, dict)]
+            yield error
 
 
 def _completion(
-    record: Any, project: str, named: Aliases, controls: Mapping[str, bool], wrong: list[str]
-) -> Iterator[Reported]:
+    record: Any, project: str, named: Aliases, controls: Mapping[str, bool]
+) -> Iterator[Reported | DataError]:
     """One event for each control; a skipped annotation, or one without that control, has no label.
 
-    ``controls`` says which are for marks: whoever made none there has seen the item. What is ``wrong`` with marks that
-    cannot be is added there.
+    ``controls`` says which are for marks: whoever made none there has seen the item.
     """
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
@@ -203,7 +196,7 @@ def _completion(
                 try:
                     label = checked(as_label(located(value)[0]), MARKED) if is_span else ""
                 except DataError as error:
-                    wrong.append(str(error))
+                    yield error
                     continue
             else:
                 label = checked(label_of(value), "label") if value else ""
@@ -213,7 +206,10 @@ def _completion(
 
 
 def potato(body: bytes, project: str = "potato") -> list[Event]:
-    """The events in a potato webhook: the latest state of one annotator's answers about one item."""
+    """The events in a potato webhook: the latest state of one annotator's answers about one item.
+
+    ``schema:name`` holds every choice; the bare ``schema`` of several choices holds only the last one.
+    """
     payload = decoded(body)
     data = payload.get("data") if isinstance(payload, dict) else None
     if not isinstance(data, dict):
@@ -225,22 +221,15 @@ def potato(body: bytes, project: str = "potato") -> list[Event]:
     if not isinstance(annotations, dict):
         raise DataError("an annotation of potato has user_id, instance_id and annotations")
     at = moment(payload.get("timestamp"), "timestamp")
-    about = (POTATO, item + APART + annotator, item, annotator)
-    return [
-        Reported(project, _named(schema, "question"), *about, checked(label_of(value), "label"), at, at)
-        for schema, value in _schemas(annotations)
-    ]
-
-
-def _schemas(annotations: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
-    """``schema:name`` holds every choice; the bare ``schema`` of several choices holds only the last one."""
     chosen: dict[str, list[str]] = {}
     for key, value in annotations.items():
         schema, colon, _ = key.partition(":")
         text = as_text(value)
-        if colon and text and text != "false":
-            chosen.setdefault(schema, []).append(text)
-        elif not colon and text:
-            chosen.setdefault(schema, [])
-    for schema, texts in chosen.items():
-        yield schema, one_or_more(texts) if texts else as_text(annotations[schema])
+        if text and (not colon or text != "false"):
+            chosen.setdefault(schema, []).extend([text] if colon else [])
+    labels = {schema: one_or_more(texts or [as_text(annotations[schema])]) for schema, texts in chosen.items()}
+    about = (POTATO, item + APART + annotator, item, annotator)
+    return [
+        Reported(project, _named(schema, "question"), *about, checked(label_of(value), "label"), at, at)
+        for schema, value in labels.items()
+    ]

@@ -18,7 +18,7 @@ from spagree.messages import shown
 from spagree.monitor.alerts import Alert, Register, alerts
 from spagree.monitor.figures import Live, Mark, Settings, look
 from spagree.monitor.ledger import Event, Ledger, Snapshot
-from spagree.monitor.store import Store, StoreError, TakenOverError, Writer
+from spagree.monitor.store import Store, StoreError, TakenOverError, Writer, alert_table, mark_table
 from spagree.read.databases.addresses import public
 
 PAUSE = 0.2  # seconds between two measurements
@@ -56,8 +56,10 @@ class Hub:
         self.ledger = Ledger()
         for rows in store.tuples():
             self.ledger.put(rows)
-        self.marks: dict[str, list[Mark]] = store.marks()
-        self.register = Register(store.alerts())
+        self.marks: dict[str, list[Mark]] = {}
+        for row in store.rows(mark_table, "time"):
+            self.marks.setdefault(row["project"], []).append((row["time"], row["text"]))
+        self.register = Register(store.rows(alert_table, "began"))
         self.reconciled: dict[str, Reconciled] = {}
         self.faults: dict[str, Fault] = {}
         self.expected: dict[str, int] = {}  # items of a project, where its tool says so
@@ -138,7 +140,7 @@ class Hub:
             marks = dict(self.marks.get(project, ()))
             while marks.get(now, text) != text:
                 now = nextafter(now, inf)
-            self.store.mark(project, now, text)
+            self.store.put(mark_table, [{"project": project, "time": now, "text": text}])
             self.marks = {**self.marks, project: sorted({**marks, now: text}.items())}
         self._changed({question for question in self.questions() if question[0] == project})
 
@@ -224,7 +226,7 @@ class Hub:
             try:
                 if told or self.writer.trouble or time.monotonic() - checked > CHECKED_EVERY:
                     if told:
-                        self.store.write_alerts([alert.row() for alert in told])
+                        self.store.put(alert_table, [alert.row() for alert in told])
                     else:
                         self.store.check(by_writing=self.writer.trouble is not None)  # what works is only looked at
                     self.writer.trouble, checked = None, time.monotonic()

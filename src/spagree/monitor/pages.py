@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -142,7 +141,7 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
         return None
     rows = [
         {
-            **asdict(step),
+            **step._asdict(),
             "time": step.time * 1000,
             "low": min(step.low, step.high),
             "high": max(step.low, step.high),

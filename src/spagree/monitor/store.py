@@ -57,14 +57,14 @@ annotation_table = sa.Table(
     sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
     sa.Column("arrived", sa.Double, nullable=False),
 )
-marks = sa.Table(
+mark_table = sa.Table(
     "spagree_marks",
     metadata,
     sa.Column("project", sa.Text, primary_key=True),
     sa.Column("time", sa.Double, primary_key=True),
     sa.Column("text", sa.Text, nullable=False),
 )
-alerts = sa.Table(
+alert_table = sa.Table(
     "spagree_alerts",
     metadata,
     *(sa.Column(name, sa.Text, primary_key=True) for name in ("project", "question", "code", "subject")),
@@ -104,7 +104,7 @@ class Store:
         self._stored = 0  # the highest number that is certainly on disk
         self._is_certain = True
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
-        self._one, self._many = self._statements()
+        self._one, self._many = self._statement(1), self._statement(TOGETHER)
         try:
             self._hold()
             self.epoch = self._taken_over()
@@ -117,14 +117,14 @@ class Store:
 
     def _hold(self) -> None:
         """One monitor at a time: two would not see each other's annotations."""
-        free = True
+        is_free = True
         if self.is_postgres:
             self._lock = self.engine.connect()
-            free = self._has_lock()
+            is_free = self._has_lock()
         else:  # on Linux the file itself, whatever its name: elsewhere SQLite's own locks are of the same kind
-            locked = self._path if sys.platform == "linux" else Path(f"{self._path.resolve()}.lock")
             if self._path.exists() and not self._path.is_file() and not self._path.is_dir():
                 raise UsageError(f"{self.name}: a pipe or a device keeps nothing; name a file, or postgresql://…")
+            locked = self._path if sys.platform == "linux" else Path(f"{self._path.resolve()}.lock")
             self._lock = locked.open("ab")
             with suppress(ImportError):  # Windows has the epoch alone
                 import fcntl
@@ -132,8 +132,8 @@ class Store:
                 try:
                     fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
-                    free = False
-        if not free:
+                    is_free = False
+        if not is_free:
             raise UsageError(f"{self.name}: another monitor uses this store; stop it, or name another --store")
         if not self.is_postgres and os.fstat(self._lock.fileno()).st_nlink > 1:
             raise UsageError(
@@ -148,8 +148,7 @@ class Store:
             version = connection.execute(sa.select(about.c.schema_version)).scalar()
             if version is None:
                 connection.execute(about.insert().values(schema_version=SCHEMA, epoch=0))
-                version = SCHEMA
-            if version != SCHEMA:
+            elif version != SCHEMA:
                 raise UsageError(
                     f"{self.name}: written by another spagree (schema {version}, not {SCHEMA}); use that one, or name "
                     "another --store"
@@ -176,20 +175,6 @@ class Store:
                 raise
             raise StoreError(NOT_STORED.format(_cause(error))) from error
 
-    @contextmanager
-    def _numbering(self, last: int) -> Iterator[sa.Connection]:
-        """A transaction for rows numbered up to ``last``; for one thread alone.
-
-        A connection that ends while it commits leaves open whether that happened, and the numbers are given again. So
-        the next transaction begins by removing the rows that nobody was told are stored.
-        """
-        was_certain, self._is_certain = self._is_certain, False
-        with self._writing() as connection:
-            if not was_certain:
-                connection.execute(annotation_table.delete().where(annotation_table.c.seq > self._stored))
-            yield connection
-        self._stored, self._is_certain = max(self._stored, last), True
-
     def _is_there(self) -> bool:
         """Whether the file still has the name under which it will be looked for."""
         if sys.platform != "linux":
@@ -214,16 +199,13 @@ class Store:
             if by_writing:
                 connection.execute(about.update().values(epoch=about.c.epoch))
 
-    def _statements(self) -> tuple[str, str]:
-        """What writes one row, and what writes many at once.
+    def _statement(self, rows: int) -> str:
+        """What writes some rows at once, sent to the driver as it is: SQLAlchemy's own costs more than the insert.
 
-        They go to the driver as they are: SQLAlchemy's handling of parameters costs more than the insert.
-        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in
-        between.
+        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in between.
         """
         one = str(self._insert(annotation_table).compile(self.engine, column_keys=list(annotation_table.c.keys())))
-        head, values, tail = re.split(r"VALUES (\([^)]*\))", one)
-        return one, f"{head}VALUES {', '.join([values] * TOGETHER)}{tail}"
+        return re.sub(r"VALUES (\([^)]*\))", lambda found: f"VALUES {', '.join([found[1]] * rows)}", one)
 
     def tuples(self) -> Iterator[Sequence[tuple[Any, ...]]]:
         """Every stored row in the order of arrival, tens of thousands at a time, straight from the driver."""
@@ -236,40 +218,32 @@ class Store:
             cursor.close()
 
     def write(self, rows: Sequence[Reported]) -> None:
-        """Store rows, new or changed, in one transaction; returns once they are on disk."""
+        """Store rows, new or changed, in one transaction; returns once they are on disk. For one thread alone.
+
+        A connection that ends while it commits leaves open whether that happened, and the numbers are given again. So
+        the next transaction begins by removing the rows that nobody was told are stored.
+        """
+        was_certain, self._is_certain = self._is_certain, False
         whole = len(rows) // TOGETHER * TOGETHER
-        with self._numbering(max(row.seq for row in rows)) as connection:
+        with self._writing() as connection:
+            if not was_certain:
+                connection.execute(annotation_table.delete().where(annotation_table.c.seq > self._stored))
             for start in range(0, whole, TOGETHER):
                 together = tuple(chain.from_iterable(rows[start : start + TOGETHER]))
                 connection.exec_driver_sql(self._many, together)
             if whole < len(rows):
                 connection.exec_driver_sql(self._one, [tuple(row) for row in rows[whole:]])
+        self._stored, self._is_certain = max(self._stored, *(row.seq for row in rows)), True
 
-    def mark(self, project: str, time: float, text: str) -> None:
-        """Store the mark of a change in the guidelines."""
-        self._upsert(marks, [{"project": project, "time": time, "text": text}])
+    def put(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        """Store rows of another table, new or changed."""
+        with self._writing() as connection:
+            connection.execute(self._insert(table), rows)
 
-    def marks(self) -> dict[str, list[tuple[float, str]]]:
-        """The marks of each project, in order of time."""
-        by_project: dict[str, list[tuple[float, str]]] = {}
+    def rows(self, table: sa.Table, order: str) -> list[dict[str, Any]]:
+        """Every row of another table, ordered by a column."""
         with self.engine.connect() as connection:
-            for project, time, text in connection.execute(sa.select(marks).order_by(marks.c.time)):
-                by_project.setdefault(project, []).append((time, text))
-        return by_project
-
-    def write_alerts(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Store alerts that began, ended or changed."""
-        self._upsert(alerts, list(rows))
-
-    def alerts(self) -> list[dict[str, Any]]:
-        """Every alert, in the order in which they began."""
-        with self.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(sa.select(alerts).order_by(alerts.c.began)).mappings()]
-
-    def _upsert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            with self._writing() as connection:
-                connection.execute(self._insert(table), rows)
+            return [dict(row) for row in connection.execute(sa.select(table).order_by(table.c[order])).mappings()]
 
     def _insert(self, table: sa.Table) -> Any:
         insert: Callable[..., Any] = postgresql.insert if self.is_postgres else sqlite.insert
@@ -280,9 +254,7 @@ class Store:
     def close(self) -> None:
         """Close the connections and let another process in."""
         if self.is_postgres and self._lock is not None:
-            with suppress(
-                sa.exc.SQLAlchemyError
-            ):  # the server may take its time to notice that a connection was closed
+            with suppress(sa.exc.SQLAlchemyError):  # the server may be slow to notice that a connection was closed
                 self._lock.execute(sa.select(sa.func.pg_advisory_unlock_all()))
             self._lock.close()
         self.engine.dispose()
