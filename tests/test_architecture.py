@@ -23,7 +23,7 @@ MAP = Path(__file__).parents[1] / ".github" / "CONTRIBUTING.md"
 HEAVY = {
     "polars", "duckdb", "scipy", "numpy", "narwhals", "pandas", "pyarrow", "altair", "jinja2", "pyspark", "fastexcel",
     "zstandard", "psycopg", "starlette", "uvicorn", "sqlalchemy", "sse_starlette", "msgspec", "prometheus_client",
-    "standardwebhooks", "watchfiles",
+    "standardwebhooks",
 }  # fmt: skip
 
 
@@ -116,9 +116,7 @@ def test_measuring_a_file_loads_no_optional_library(tmp_path: Path) -> None:
     loaded = loaded_after(f"import spagree; spagree.measure({str(path)!r}).to_json()")
     # Not pandas and pyarrow: where they are installed duckdb 1 looks them up by itself.
     assert loaded & {"altair", "jinja2", "pyspark", "fastexcel", "zstandard", "psycopg", "dask", "modin"} == set()
-    assert (
-        loaded & {"starlette", "uvicorn", "sqlalchemy", "prometheus_client", "standardwebhooks", "watchfiles"} == set()
-    )
+    assert loaded & {"starlette", "uvicorn", "sqlalchemy", "prometheus_client", "standardwebhooks"} == set()
 
 
 @pytest.mark.parametrize("name", spagree.__all__)

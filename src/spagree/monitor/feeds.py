@@ -25,7 +25,6 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import polars
-from watchfiles import watch
 
 from spagree.counts.engines import to_polars
 from spagree.counts.tally import text
@@ -50,7 +49,7 @@ from spagree.read.files.json import as_text
 from spagree.read.sources import read_all_marks
 from spagree.read.timestamps import LAST, unix_seconds, usual
 
-LOOKED_EVERY = 10.0  # seconds, even if no change was noticed
+LOOKED_EVERY, ASKED_EVERY = 1.0, 10.0  # seconds: whether a file has changed, and what a database server holds
 HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their annotations have the same source
 PAGE = 100
 COMPARED_EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took
@@ -178,27 +177,17 @@ def _cause(error: Exception) -> str:
 def following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Steps:
     """Compare a file, folder or database whenever it changes."""
     seen = before = None
-    for _ in _looks(path, stop):
+    while True:
         state = _state(path)
         is_changing, before = state != before, state
-        if state is not None and (state == seen or (is_changing and _is_unfinished(path))):
-            continue
-        refuse_unfollowable(path)
-        found, fault = listing(path, project, hub.ledger.moment)
-        hub.reconcile(found, path)
-        seen = state
-        yield fault
-
-
-def _looks(path: str, stop: threading.Event) -> Iterator[object]:
-    """When to look: at once, when a file changes, and every few seconds anyway."""
-    yield None
-    if is_server(path):
-        while not stop.wait(LOOKED_EVERY):
-            yield None
-        return
-    folder = Path(path) if Path(path).is_dir() else Path(path).absolute().parent
-    yield from watch(folder, stop_event=stop, yield_on_timeout=True, rust_timeout=1000, watch_filter=None)
+        if state is None or (state != seen and not (is_changing and _is_unfinished(path))):
+            refuse_unfollowable(path)
+            found, fault = listing(path, project, hub.ledger.moment)
+            hub.reconcile(found, path)
+            seen = state
+            yield fault
+        if stop.wait(ASKED_EVERY if is_server(path) else LOOKED_EVERY):
+            return
 
 
 def _state(path: str) -> object:

@@ -182,22 +182,20 @@ class Current:
 
     def marks(self) -> polars.DataFrame:
         """One row for each mark, and one for each annotation without any; annotations of whole items are left out."""
-        rows: list[tuple[Any, ...]] = []
-        for item, who, label, at in zip(self.item, self.annotator, self.label.tolist(), self.time, strict=True):
-            places: Sequence[tuple[Any, ...]] = self.places.get(label, ()) or [(None, None, None)]
-            if label in self.places:
-                rows += [(self.items[item], self.annotators[who], *place, at) for place in places]
-        names = ("item", "annotator", "start", "end", "label", "time")
-        numbers = ("start", "end", "time")
-        kinds = {name: polars.Float64 if name in numbers else polars.String for name in names}
-        return polars.DataFrame(rows, schema=kinds, orient="row")
+        nothing: Sequence[tuple[Any, ...]] = [(None, None, None)]
+        rows = [
+            (self.items[item], self.annotators[who], *place, at)
+            for item, who, label, at in zip(self.item, self.annotator, self.label.tolist(), self.time, strict=True)
+            if label in self.places
+            for place in self.places[label] or nothing
+        ]
+        kinds = {"item": polars.String, "annotator": polars.String, "start": polars.Float64, "end": polars.Float64}
+        return polars.DataFrame(rows, {**kinds, "label": polars.String, "time": polars.Float64}, orient="row")
 
     def frame(self) -> polars.DataFrame:
         """The annotations as text."""
-        texts = {"item": self.items, "annotator": self.annotators, "label": self.labels}
-        columns = [
-            polars.Series(name, names, polars.String).gather(getattr(self, name)) for name, names in texts.items()
-        ]
+        names = {"item": self.items, "annotator": self.annotators, "label": self.labels}
+        columns = [polars.Series(name, texts, polars.String)[getattr(self, name)] for name, texts in names.items()]
         return polars.DataFrame([*columns, polars.Series("time", self.time)])
 
     def only(self, kept: NDArray[np.bool_]) -> Current:

@@ -174,31 +174,28 @@ def keep_sending(
     webhook = Webhook(secret.encode()) if secret else None
     while not stop.is_set():
         with suppress(queue.Empty):
-            _send(hub, address, webhook, waiting.get(timeout=0.5), stop)
+            alert, fault = waiting.get(timeout=0.5), ""
+            id = f"msg_{uuid.uuid4().hex}"
+            for attempt in range(TRIES):
+                try:
+                    _send(address, webhook, alert, id)
+                except Exception as error:  # whatever the other side answers, the next alert is sent too
+                    fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
+                    hub.failed(SENDING, f"not delivered ({fault}); trying again")
+                    if stop.wait(FIRST_PAUSE * 2**attempt):
+                        return
+                else:
+                    hub.worked(SENDING)
+                    break
+            else:
+                hub.failed(SENDING, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
+                log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
 
 
-def _send(hub: Hub, address: str, webhook: Webhook | None, alert: Alert, stop: threading.Event) -> None:
-    id, fault = f"msg_{uuid.uuid4().hex}", ""
-    for attempt in range(TRIES):
-        try:
-            _post(address, webhook, alert, id)
-        except Exception as error:  # whatever the other side answers, the next alert is sent too
-            fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
-            hub.failed(SENDING, f"not delivered ({fault}); trying again")
-            if stop.wait(FIRST_PAUSE * 2**attempt):
-                return
-        else:
-            hub.worked(SENDING)
-            return
-    hub.failed(SENDING, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
-    log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
-
-
-def _post(address: str, webhook: Webhook | None, alert: Alert, id: str) -> None:
+def _send(address: str, webhook: Webhook | None, alert: Alert, id: str) -> None:
     now = datetime.now(UTC)
     body = json.dumps({"type": f"alert.{alert.state}", "timestamp": now.isoformat(), "data": alert.document()})
-    headers = {"Content-Type": "application/json", "webhook-id": id}
-    headers["webhook-timestamp"] = str(int(now.timestamp()))
+    headers = {"Content-Type": "application/json", "webhook-id": id, "webhook-timestamp": str(int(now.timestamp()))}
     if webhook:
         headers["webhook-signature"] = webhook.sign(id, now, body)
     request = urllib.request.Request(address, body.encode(), headers, method="POST")  # noqa: S310 (checked)

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -167,12 +168,11 @@ class Routes:
         live = await asyncio.to_thread(self.hub.live, self._question(request), now=True)
         if live.agreement is None:
             raise Refusal(404, NOTHING_HERE)
-        safe, (one, two, more) = live.safe, live.coverage
-        watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
+        one, two, more = live.coverage
         watching = {
             "project": live.project,
             "question": live.question,
-            "safe": {**watched, "undefined": safe.undefined} if safe.undefined else watched,
+            "safe": {name: value for name, value in asdict(live.safe).items() if name != "undefined" or value},
             "target": live.settings.target,
             "coverage": {"one": one, "two": two, "three_or_more": more},
             "annotations_per_hour": live.per_hour,
@@ -197,18 +197,14 @@ class Routes:
             value = hooks.decoded(await body_of(request))
             record = value if isinstance(value, dict) else {}
             await self._mark(record.get("project"), record.get("text"), hooks.moment(record.get("time"), "time"))
-        marks = {
-            project: [{"time": at, "text": text} for at, text in of_project]
-            for project, of_project in self.hub.marks.items()
-        }
-        return JSONResponse({"marks": marks})
+        marks = self.hub.marks.items()
+        return JSONResponse({"marks": {of: [{"time": at, "text": text} for at, text in each] for of, each in marks}})
 
     async def mark_form(self, request: Request) -> Response:
         """POST /marks, the form of the page."""
         form = await form_of(request)
-        fields = {name: form.get(name, "") for name in ("project", "question", "text")}
-        await self._mark(fields["project"], fields["text"], None)
-        return RedirectResponse("/?" + urlencode({name: fields[name] for name in ("project", "question")}), 303)
+        await self._mark(form.get("project", ""), form.get("text", ""), None)
+        return RedirectResponse("/?" + urlencode({name: form.get(name, "") for name in ("project", "question")}), 303)
 
     async def _mark(self, project: Any, text: Any, at: float | None) -> None:
         if not isinstance(project, str) or project not in {name for name, _ in self.hub.questions()}:
@@ -271,12 +267,12 @@ class Routes:
     async def health(self, request: Request) -> Response:
         """GET /healthz: whether annotations are stored; why not, and the last faults, only for who has the token."""
         trouble = self.hub.trouble()
-        if not request.scope["is_known"]:
-            return JSONResponse({"status": "failing" if trouble else "ok"}, 503 if trouble else 200)
-        faults = {name: {"fault": each.words, "time": each.at, "is_over": each.is_over}
-                  for name, each in self.hub.faults.items()}  # fmt: skip
-        document = {"status": "failing" if trouble else "ok", "sources": faults}
-        return JSONResponse(document | ({"error": trouble} if trouble else {}), 503 if trouble else 200)
+        document: dict[str, Any] = {"status": "failing" if trouble else "ok"}
+        if request.scope["is_known"]:
+            document["sources"] = {name: {"fault": each.words, "time": each.at, "is_over": each.is_over}
+                                   for name, each in self.hub.faults.items()}  # fmt: skip
+            document |= {"error": trouble} if trouble else {}
+        return JSONResponse(document, 503 if trouble else 200)
 
     async def openapi(self, _request: Request) -> Response:
         """GET /api/v1/openapi.json."""
@@ -290,26 +286,26 @@ class _Collector:
         self._hub = hub
 
     def collect(self) -> list[GaugeMetricFamily | CounterMetricFamily]:
-        """Gauges for each question, and counters of events and drift."""
-        names = ["project", "question"]
+        """Gauges for each question and source, and counters of events and drift."""
+        hub, names = self._hub, ["project", "question"]
         gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
-        for question, live in self._hub.lives().items():
-            spa = live.headline.value if live.headline else None
-            alerts = len(self._hub.register.of_question(*question)[0])
+        for question, live in hub.lives().items():
+            spa, alerts = getattr(live.headline, "value", None), len(hub.register.of_question(*question)[0])
             values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
-            for name, value in zip(METRICS, values, strict=True):
+            for gauge, value in zip(gauges.values(), values, strict=True):
                 if value is not None:
-                    gauges[name].add_metric(list(question), float(value))
+                    gauge.add_metric(list(question), float(value))
         failing = GaugeMetricFamily("spagree_source_failing", "Whether a source fails now", labels=["source"])
         last = GaugeMetricFamily("spagree_source_last_fault", "When a source last failed", labels=["source"])
-        for name, fault in self._hub.faults.items():
+        for name, fault in hub.faults.items():
             failing.add_metric([name], float(not fault.is_over))
             last.add_metric([name], fault.at)
-        stored = GaugeMetricFamily("spagree_store_failing", "Whether nothing can be stored now")
-        stored.add_metric([], float(bool(self._hub.trouble())))
-        drift = float(sum(comparison.total for comparison in self._hub.reconciled.values()))
-        counters = [
-            CounterMetricFamily("spagree_events", "Events received since the start", value=float(self._hub.taken)),
+        is_failing, drift = bool(hub.trouble()), sum(comparison.total for comparison in hub.reconciled.values())
+        return [
+            *gauges.values(),
+            failing,
+            last,
+            GaugeMetricFamily("spagree_store_failing", "Whether nothing can be stored now", value=is_failing),
+            CounterMetricFamily("spagree_events", "Events received since the start", value=hub.taken),
             CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),
         ]
-        return [*gauges.values(), failing, last, stored, *counters]
