@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks
 from spagree.monitor.figures import look
-from spagree.monitor.ledger import Gone, Ledger, Reported
+from spagree.monitor.ledger import Ledger, Reported, gone
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
 CONFIG = (
@@ -173,10 +173,10 @@ def test_label_studio_sends_nothing_that_cannot_be(wrong: dict[str, str]) -> Non
 
 
 def test_label_studio_deletes_tasks_and_skips() -> None:
-    gone = body({"action": "TASKS_DELETED", "tasks": [{"id": 10}], "project": project()})
-    assert hooks.label_studio(gone) == [Gone("label-studio-1", "label-studio", item="10")]
+    task_gone = body({"action": "TASKS_DELETED", "tasks": [{"id": 10}], "project": project()})
+    assert hooks.label_studio(task_gone) == [gone("label-studio-1", "label-studio", item="10")]
     both = created(1, 10, 2, 1, mood="Good"), created(2, 11, 2, 1, mood="Good")
-    assert rows(replay(*both, gone)) == [("11", "2", "Good")]
+    assert rows(replay(*both, task_gone)) == [("11", "2", "Good")]
     skipped = completion(1, 10, 2, 5, mood="Good") | {"was_cancelled": True}
     skip = body({"action": "ANNOTATION_UPDATED", "annotation": skipped, "project": project()})
     assert rows(replay(created(1, 10, 2, 1, mood="Good"), skip)) == []

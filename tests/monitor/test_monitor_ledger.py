@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from serving import given, labels
 
 from examples import examples
-from spagree.monitor.ledger import FINAL, Event, Gone, Ledger, Reported, Snapshot, settled
+from spagree.monitor.ledger import ANY_QUESTION, FINAL, Event, Ledger, Reported, Snapshot, gone, settled
 
 VERSIONED = st.builds(
     lambda number, item, who, label, version, deleted: given(
@@ -67,16 +67,17 @@ REPORTS = st.builds(
     st.sampled_from([None, 5.0, 6.0]),
     st.booleans(),
 )
-GONE = st.sampled_from([Gone("p", "api", id="0"), Gone("p", "api", item="i1")])
+GONE = st.sampled_from([gone("p", "api", id="0"), gone("p", "api", item="i1")])
 
 
 def expected(history: Sequence[Event]) -> dict[str, tuple[object, ...]]:
     """What counts in the end, by id: the rule of docs/monitor.md, written down a second time."""
-    gone_ids = {event.id for event in history if isinstance(event, Gone) and event.id}
-    gone_items = {event.item for event in history if isinstance(event, Gone) and event.item}
+    marks = [event for event in history if isinstance(event, Reported) and event.question == ANY_QUESTION]
+    gone_ids = {mark.id for mark in marks if not mark.item}
+    gone_items = {mark.item for mark in marks if mark.item}
     found: dict[str, Reported] = {}
     for event in history:
-        if not isinstance(event, Reported):
+        if not isinstance(event, Reported) or event in marks:
             continue
         report = event._replace(deleted=event.deleted or event.item in gone_items)
         before = found.get(report.id)
@@ -127,24 +128,24 @@ def test_a_batch_leads_where_single_events_lead(events: list[Reported]) -> None:
 
 def test_what_is_gone_stays_gone_in_all_questions() -> None:
     two = [given("1", "ann", "yes", id="7", question=name, version=1.0) for name in ("q", "r")]
-    ledger = ledger_of(*two, Gone("p", "api", id="7"))
+    ledger = ledger_of(*two, gone("p", "api", id="7"))
     assert ledger.questions() == []
     ledger_of(given("1", "ann", "no", id="7", version=99.0), start=ledger)
     assert ledger.questions() == []
 
 
 def test_gone_before_it_came_and_within_one_batch() -> None:
-    early = ledger_of(Gone("p", "api", id="1/ann"), given("1", "ann", "yes", version=5.0))
+    early = ledger_of(gone("p", "api", id="1/ann"), given("1", "ann", "yes", version=5.0))
     assert labels(early) == {}
     batch = Ledger()
-    events = [given("1", "ann", "yes"), Gone("p", "api", item="1"), given("2", "b", "x")]
+    events = [given("1", "ann", "yes"), gone("p", "api", item="1"), given("2", "b", "x")]
     batch.put(batch.changes(events, 0.0).values())
     assert labels(batch) == {("2", "b"): "x"}
 
 
 def test_other_sources_and_projects_are_left_alone() -> None:
     mine, theirs = given("1", "ann", "yes"), given("1", "bob", "no", source="file", project="other")
-    ledger = ledger_of(mine, theirs, Gone("p", "api", item="1"))
+    ledger = ledger_of(mine, theirs, gone("p", "api", item="1"))
     assert ledger.questions() == [("other", "q")]
 
 

@@ -17,7 +17,7 @@ from spagree.estimate.watch import closed_items
 from spagree.monitor.alerts import alerts
 from spagree.monitor.figures import look
 from spagree.monitor.hub import Hub
-from spagree.monitor.ledger import Gone, Reported
+from spagree.monitor.ledger import Reported, gone
 from spagree.monitor.store import Store
 
 ITEMS, PEOPLE, LABELS = st.integers(0, 4).map(str), st.sampled_from(["ann", "bob", "cyd"]), st.sampled_from("xyz")
@@ -78,7 +78,7 @@ class Monitor(RuleBasedStateMachine):
 
     @rule(item=ITEMS)
     def an_item_goes(self, item: str) -> None:
-        self.hub.take_now([Gone("p", "api", item=item)])
+        self.hub.take_now([gone("p", "api", item=item)])
         self.gone.add(item)
         self.expected = {key: label for key, label in self.expected.items() if key[0] != item}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 from spagree.errors import count
@@ -60,23 +61,7 @@ class Alert:
 
 def alerts(live: Live) -> list[Alert]:
     """Every alert that should be open now."""
-    return [*_below_target(live), *_people(live), *_overlap(live), *_assumption(live)]
-
-
-def _below_target(live: Live) -> Iterator[Alert]:
-    target, safe = live.settings.target, live.safe
-    if target is None or safe.high is None or safe.low is None or safe.high >= target:
-        return
-    yield Alert(
-        live.project,
-        live.question,
-        "below_target",
-        "Agreement is below the target",
-        f"It lies between {figure(safe.low)} and {figure(safe.high)}; the target is {figure(target)}.",
-        "Look at the hardest items and the confused classes, clarify the guidelines, and mark the change.",
-        figures={"target": target, "low": safe.low, "high": safe.high, "items": safe.items},
-        link="#where",
-    )
+    return [*_about_answers(live), *_about_items(live)]
 
 
 def notice(live: Live) -> str:
@@ -90,83 +75,78 @@ def notice(live: Live) -> str:
     )
 
 
-def _people(live: Live) -> Iterator[Alert]:
+def _about_answers(live: Live) -> Iterator[Alert]:
+    """Whether agreement is below the target, and who answers differently."""
+    alert = partial(Alert, live.project, live.question)
+    target, safe = live.settings.target, live.safe
+    if target is not None and safe.low is not None and safe.high is not None and safe.high < target:
+        yield alert(
+            "below_target",
+            "Agreement is below the target",
+            f"It lies between {figure(safe.low)} and {figure(safe.high)}; the target is {figure(target)}.",
+            "Look at the hardest items and the confused classes, clarify the guidelines, and mark the change.",
+            {"target": target, "low": safe.low, "high": safe.high, "items": safe.items},
+            link="#where",
+        )
     people = live.people
     for code in people.named.nonzero()[0].tolist():
         name, apart = live.columns.annotators[code], -float(people.difference[code])
-        yield Alert(
-            live.project,
-            live.question,
+        items, shown = int(people.items[code]), printable(live.columns.annotators[code], LONGEST)
+        yield alert(
             "annotator_apart",
-            f"{printable(name, LONGEST)} answers differently from the others",
-            f"On the same {count(int(people.items[code]), 'item')} the others agree with each other "
-            f"{round(100 * apart)} percentage points more often than with {printable(name, LONGEST)}. Where all are "
-            "alike, anyone at all is named in at most 5% of projects, however many people join.",
+            f"{shown} answers differently from the others",
+            f"On the same {count(items, 'item')} the others agree with each other {round(100 * apart)} percentage "
+            f"points more often than with {shown}. Where all are alike, anyone at all is named in at most 5% of "
+            "projects, however many people join.",
             "Look at these items together. Different is not wrong: the others may be mistaken.",
-            figures={
-                "difference": -apart,
-                "items": int(people.items[code]),
-                "log_e_value": float(people.evidence[code]),
-            },
-            subject=name,
-            link="#people",
+            {"difference": -apart, "items": items, "log_e_value": float(people.evidence[code])},
+            name,
+            "#people",
         )
 
 
-def _overlap(live: Live) -> Iterator[Alert]:
-    annotations = len(live.columns.item)
-    if annotations < ENOUGH or live.agreement is None:
-        return
-    if not live.agreement.data.pairable_items:
-        yield Alert(
-            live.project,
-            live.question,
+def _about_items(live: Live) -> Iterator[Alert]:
+    """Whether people meet on the same items, and whether one number describes them."""
+    alert = partial(Alert, live.project, live.question)
+    teams, annotations = live.overlap.teams, len(live.columns.item)
+    is_enough = annotations >= ENOUGH
+    if is_enough and live.agreement is not None and not live.agreement.data.pairable_items:
+        yield alert(
             "no_overlap",
             "No item has two annotations yet",
             f"{count(annotations, 'annotation')} so far, but no two annotators share an item.",
             "Give some items to two or more annotators: agreement can only be measured there.",
-            figures={"annotations": annotations},
+            {"annotations": annotations},
         )
-    elif len(live.overlap.teams) > 1:
-        teams = len(live.overlap.teams)
-        yield Alert(
-            live.project,
-            live.question,
+    elif is_enough and len(teams) > 1:
+        yield alert(
             "teams_apart",
-            f"{teams} teams never annotate the same items",
+            f"{len(teams)} teams never annotate the same items",
             "Nothing shows whether the teams agree with each other.",
             "Give a few of each team's items to people from the other teams.",
-            figures={"teams": [len(team.annotators) for team in live.overlap.teams]},
+            {"teams": [len(team.annotators) for team in teams]},
             link="#people",
         )
-
-
-def _assumption(live: Live) -> Iterator[Alert]:
+    missingness = live.agreement.missingness if live.agreement else None
     if live.adaptive is not None:
         more, rest = live.adaptive
-        yield Alert(
-            live.project,
-            live.question,
+        yield alert(
             "adaptive_overlap",
             "Items with disagreement get more annotators",
             f"Of the items with more than two annotations {percent(more)} started with disagreement, of the others "
             f"{percent(rest)}.",
             "The tool seems to ask more people when the first ones disagree. Use the safe bounds, "
             "or measure with --first 2: the number from all annotations is too low.",
-            figures={"disagree_with_more": more, "disagree_with_two": rest},
+            {"disagree_with_more": more, "disagree_with_two": rest},
             link="#method",
         )
-        return
-    missingness = live.agreement.missingness if live.agreement else None
-    if missingness is not None and missingness.z is not None and abs(missingness.z) > SURE:
-        yield Alert(
-            live.project,
-            live.question,
+    elif missingness is not None and missingness.z is not None and abs(missingness.z) > SURE:
+        yield alert(
             "assumption",
             "Agreement depends on the number of annotations per item",
             f"People agree {'less' if missingness.z < 0 else 'more'} on items with more annotations.",
             "One number for all items then depends on which items got more annotations: see the chart.",
-            figures={"z": missingness.z, "p": missingness.p},
+            {"z": missingness.z, "p": missingness.p},
             link="#method",
         )
 

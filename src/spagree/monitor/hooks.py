@@ -10,7 +10,7 @@ from typing import Any
 
 from spagree.errors import DataError
 from spagree.messages import shown
-from spagree.monitor.ledger import APART, PART, UNFIT, Event, Gone, Reported, as_label
+from spagree.monitor.ledger import APART, PART, UNFIT, Event, Reported, as_label, gone
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.export import label as label_of
@@ -134,7 +134,7 @@ def label_studio(body: bytes) -> list[Event]:
         listed, what = DELETIONS[action]
         records = payload[listed] if isinstance(payload.get(listed), list) else []
         ids = [_named(record.get("id"), "id") for record in records if isinstance(record, dict)]
-        return [Gone(name, LABEL_STUDIO, **{what: id}) for id in ids]
+        return [gone(name, LABEL_STUDIO, **{what: id}) for id in ids]
     if action not in CHANGES:
         return []
     records, task = payload.get("annotation") or [], payload.get("task")

@@ -71,20 +71,6 @@ def places_in(label: str) -> list[Place] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """An annotation with all its questions, or an item with all its annotations, was permanently deleted."""
-
-    project: str
-    source: str
-    id: str = ""
-    item: str = ""
-
-    def concerns(self, id: str, item: str) -> bool:
-        """Whether an annotation, or an answer about a list, goes with it."""
-        return self.id == id.partition(PART)[0] if self.id else self.item == item_of(id, item)
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Everything a source holds for a project; what it omits was deleted.
 
@@ -99,7 +85,12 @@ class Snapshot:
     by_id: bool = False
 
 
-Event = Reported | Gone | Snapshot
+Event = Reported | Snapshot
+
+
+def gone(project: str, source: str, id: str = "", item: str = "") -> Reported:
+    """The report that an annotation with all its questions, or an item with all its annotations, is gone for good."""
+    return Reported(project, ANY_QUESTION, source, id or ITEM_GONE + item, item, "", "", FINAL, deleted=True)
 
 
 def item_of(id: str, item: str) -> str:
@@ -333,13 +324,13 @@ class Ledger:
         """The rows that events lead to, on top of ``fresh`` ones that are not yet added; for the writer alone."""
         fresh = {} if fresh is None else fresh
         for event in events:
-            if isinstance(event, Gone):
-                self._go(event, fresh, now)
-            elif isinstance(event, Snapshot):
+            if isinstance(event, Snapshot):
                 for each, is_correction in self.differences(event):
                     self._give(each, fresh, now, is_correction=is_correction)
-            else:
-                self._give(event, fresh, now)
+                continue
+            self._give(event, fresh, now)
+            if event.question == ANY_QUESTION:
+                self._go(event, fresh, now)
         return fresh
 
     def _give(self, report: Reported, fresh: dict[Key, Reported], now: float, *, is_correction: bool = False) -> None:
@@ -376,23 +367,25 @@ class Ledger:
         """Whether its id or its item was permanently deleted."""
         return self._row((report.project, ANY_QUESTION, report.source, mark), fresh) is not None
 
-    def _go(self, gone: Gone, fresh: dict[Key, Reported], now: float) -> None:
-        """Mark it for later reports, and delete what exists or arrived in the same batch."""
+    def _go(self, mark: Reported, fresh: dict[Key, Reported], now: float) -> None:
+        """Delete what exists or arrived in the same batch; the mark does so with later reports."""
         self._is_marked = True
-        mark = (gone.project, ANY_QUESTION, gone.source, gone.id or ITEM_GONE + gone.item)
-        self._give(Reported(*mark, gone.item, "", "", FINAL, deleted=True), fresh, now)
-        about = (gone.project, gone.source)
-        keys = {key for key, row in fresh.items() if (key[0], key[2]) == about and gone.concerns(row.id, row.item)}
+        is_item, about = mark.id == ITEM_GONE + mark.item, (mark.project, mark.source)
+
+        def goes(id: str, item: str) -> bool:
+            return item_of(id, item) == mark.item if is_item else id.partition(PART)[0] == mark.id
+
+        keys = {key for key, row in fresh.items() if (key[0], key[2]) == about and goes(row.id, row.item)}
         for (project, question), sheet in self.sheets.items():
-            if project == gone.project:
-                ids = [gone.id, *sheet.parts.get((gone.source, gone.id), ())]
-                if not gone.id:
-                    ids = [id for id, item in sheet.of_source(gone.source) if gone.concerns(id, item)]
-                keys.update((project, question, gone.source, id) for id in ids)
+            if project == mark.project:
+                ids = [mark.id, *sheet.parts.get((mark.source, mark.id), ())]
+                if is_item:
+                    ids = [id for id, item in sheet.of_source(mark.source) if goes(id, item)]
+                keys.update((project, question, mark.source, id) for id in ids)
         for key in keys:
             before = self._row(key, fresh)
             if before is not None and before.version != FINAL:
-                version = FINAL if gone.id else before.version
+                version = before.version if is_item else FINAL
                 fresh[key] = before._replace(version=version, deleted=True, arrived=now)
 
     def differences(self, listing: Snapshot) -> Iterator[tuple[Reported, bool]]:

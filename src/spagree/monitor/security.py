@@ -10,12 +10,12 @@ import logging
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from spagree.monitor.pages import login
@@ -29,19 +29,16 @@ COOKIE = "spagree_session"
 FAILURES, WINDOW = 10, 60.0  # wrong tokens of one client in a minute
 OPEN_PATHS = ("/healthz", "/login")
 SIGNED_PATHS = ("/hooks/potato",)  # verified by their signature if the secret is known
-HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
+HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+}
 NEEDED = "a token is needed: Authorization: Bearer TOKEN"
-NO_PAGE = b"default-src 'none'; frame-ancestors 'none'"
+POLICY, NO_PAGE = b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 log = logging.getLogger("spagree.monitor")
 
 
@@ -155,10 +152,18 @@ class Guard:
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or refuse it in words."""
+        """Let a request through, or refuse it in words; every answer carries the headers."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [each for each in message.get("headers", []) if each[0] not in HEADERS]
+                has_policy = any(name == POLICY for name, _ in headers)
+                message["headers"] = [*headers, *([] if has_policy else [(POLICY, NO_PAGE)]), *HEADERS.items()]
+            await send(message)
+
         request = Request(scope, receive)
         try:
             refused = self._refused(request)
@@ -167,7 +172,7 @@ class Guard:
         except Refusal as error:
             refused = problem(error.status, str(error))
         try:
-            await (refused or self.app)(scope, receive, _safe_send(send))
+            await (refused or self.app)(scope, receive, send_safely)
         except Exception:  # answered already, by the handler of the application
             log.exception("request failed", extra={"path": request.scope["path"]})
 
@@ -197,13 +202,13 @@ class Guard:
 
     def _has_token(self, request: Request) -> bool:
         session = request.cookies.get(COOKIE, "")
-        if any(hmac.compare_digest(session.encode(), known_session.encode()) for known_session in self._sessions):
+        if any(hmac.compare_digest(session.encode(), known.encode()) for known in self._sessions):
             return True
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self._is_token(token.strip())
+        return scheme.lower() == "bearer" and self._is_token(token)
 
     def _is_token(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode(), (self._token or "").encode())
+        return self._token is not None and hmac.compare_digest(token.strip().encode(), self._token.encode())
 
     def _wrong(self, request: Request, words: str, **headers: str) -> Response:
         """The answer to a wrong token; after too many the client has to wait, unless it brings the right one."""
@@ -225,7 +230,7 @@ class Guard:
     async def _login(self, request: Request) -> Response:
         """Exchange the token for a session cookie that only this site's pages send."""
         form = await form_of(request)
-        if self._token is None or not self._is_token(form.get("token", "").strip()):
+        if not self._is_token(form.get("token", "")):
             return self._wrong(request, "wrong token; it is in the file given with --token-file")
         session = secrets.token_urlsafe(32)
         self._sessions.add(session)
@@ -234,15 +239,3 @@ class Guard:
         secure = (forwarded or request.url.scheme) == "https"
         answer.set_cookie(COOKIE, session, httponly=True, samesite="strict", secure=secure)
         return answer
-
-
-def _safe_send(send: Send) -> Send:
-    async def wrapped(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            headers = [each for each in message.get("headers", []) if each[0] not in {name for name, _ in HEADERS}]
-            if not any(name == b"content-security-policy" for name, _ in headers):
-                headers.append((b"content-security-policy", NO_PAGE))
-            message["headers"] = [*headers, *HEADERS]
-        await send(message)
-
-    return wrapped
