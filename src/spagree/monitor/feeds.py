@@ -29,15 +29,7 @@ import polars
 from spagree.counts.engines import to_polars
 from spagree.counts.tally import text
 from spagree.errors import DataError, SpagreeError, UsageError, count
-from spagree.monitor.hooks import (
-    LABEL_STUDIO,
-    POTATO,
-    QUESTION,
-    completions,
-    decoded,
-    expected_items,
-    label_studio_project,
-)
+from spagree.monitor import hooks
 from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import APART, UNFIT, Place, Reported, Snapshot, as_label
 from spagree.monitor.store import BusyError, StoreError
@@ -50,7 +42,7 @@ from spagree.read.sources import read_all_marks
 from spagree.read.timestamps import LAST, unix_seconds, usual
 
 LOOKED_EVERY, ASKED_EVERY = 1.0, 10.0  # seconds: whether a file has changed, and what a database server holds
-HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their annotations have the same source
+HOOKED = (hooks.LABEL_STUDIO, hooks.POTATO)  # their files correct what webhooks said: the source is the same
 PAGE = 100
 COMPARED_EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took
 SHARE = 10.0
@@ -106,7 +98,7 @@ def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[
             seconds = _seconds(at)
             is_fit = item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits)
             if is_fit and (seconds is None or 0 <= seconds <= LAST):
-                about = (belongs, question or QUESTION, source, item + APART + who)
+                about = (belongs, question or hooks.QUESTION, source, item + APART + who)
                 reports.append(Reported(*about, item, who, label, None, seconds))
     reports.sort(key=lambda report: -inf if report.time is None else report.time)  # the latest counts
     without = count(rows - len(reports), "row")
@@ -247,8 +239,8 @@ class LabelStudio:
         address = web_address("--label-studio", address).partition("?")[0]
         match = ONE_PROJECT.match(address)
         self.address = (match[1] if match else address).rstrip("/")
-        self.name = f"Label Studio at {self.address}"
         self._only = match[2] if match else None
+        self.name = f"Label Studio at {self.address}"
         self._token = token
 
     def listings(self, moment: Callable[[], float]) -> Iterator[tuple[dict[str, Any], Snapshot, list[str]]]:
@@ -263,10 +255,11 @@ class LabelStudio:
             tasks = self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all")
             records = ({**record, "task": task["id"], "data": task.get("data")}
                        for task in tasks for record in task["annotations"])  # fmt: skip
-            found = list(completions(project, records))
+            found = list(hooks.completions(project, records))
             held = [each for each in found if not isinstance(each, DataError) and not each.deleted]
             refused = [str(each) for each in found if isinstance(each, DataError)]
-            yield project, Snapshot(label_studio_project(project), LABEL_STUDIO, held, as_of, by_id=True), refused
+            name = hooks.label_studio_project(project)
+            yield project, Snapshot(name, hooks.LABEL_STUDIO, held, as_of, by_id=True), refused
 
     def _pages(self, path: str, name: str, total: str, header: str, **query: Any) -> list[Any]:
         """Everything on all pages; restarted if something was added or deleted meanwhile."""
@@ -298,7 +291,7 @@ class LabelStudio:
                 read += part
                 if len(read) > LARGEST_ANSWER or time.monotonic() > end:
                     raise DataError(f"{path} answered too much or too slowly; name one project, or look at the server")
-            document = decoded(bytes(read))
+            document = hooks.decoded(bytes(read))
         if not isinstance(document, dict):
             raise DataError(f"{path} did not answer like Label Studio; check the address")
         return document
@@ -311,7 +304,7 @@ def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Steps:
         start, refused = time.monotonic(), list[str]()
         for project, listing, wrong in studio.listings(lambda: hub.ledger.moment):
             refused += wrong
-            hub.expected |= expected_items(project)
+            hub.expected |= hooks.expected_items(project)
             hub.reconcile(listing, studio.name)
         yield f"left out: {count(len(refused), 'annotation')}; the first: {refused[0]}" if refused else ""
         pause = max(COMPARED_EVERY, SHARE * (time.monotonic() - start))

@@ -13,17 +13,8 @@ import numpy as np
 from spagree.agreement import Agreement
 from spagree.codes import Codes
 from spagree.counts.live import counted_codes
-from spagree.estimate import Estimate
+from spagree.estimate import Estimate, watch
 from spagree.estimate.pairs import Overlap, overlap
-from spagree.estimate.watch import (
-    ClosedItems,
-    Fall,
-    WatchedAnnotators,
-    closed_items,
-    fall_of,
-    safe_sequence,
-    watch_annotators,
-)
 from spagree.measuring import measure
 from spagree.messages import for_command_line
 from spagree.monitor.ledger import Current
@@ -85,8 +76,8 @@ class Live:
     coverage: tuple[int, int, int]
     """Items with one, two, and three or more annotations."""
     per_hour: float
-    fall: Fall | None
-    people: WatchedAnnotators
+    fall: watch.Fall | None
+    people: watch.WatchedAnnotators
     overlap: Overlap
     adaptive: tuple[float, float] | None
     """If the tool seems to ask more people about items with disagreement: the share of disagreement among items with
@@ -108,7 +99,7 @@ def look(
 ) -> Live:
     """Measure a question as it is now."""
     chosen = settings or Settings()
-    closed = closed_items(columns.item, columns.annotator, columns.label, chosen.first)
+    closed = watch.closed_items(columns.item, columns.annotator, columns.label, chosen.first)
     values, moments = closed.agreement(), columns.time[closed.closed_by]
     # New guidelines begin a new phase, with the first item closed after their mark.
     starts = [0]
@@ -119,7 +110,8 @@ def look(
     for phase, (start, end) in enumerate(pairwise([*starts, len(values)])):
         size = max(0, end - start)
         steps = min(size, max(2, round(MOST_STEPS * size / max(len(values), 1))))
-        sequence = safe_sequence(values[start:end], at=np.unique(np.linspace(1, size, steps).astype(int)).tolist())
+        shown = np.unique(np.linspace(1, size, steps).astype(int)).tolist()
+        sequence = watch.safe_sequence(values[start:end], at=shown)
         # beside each mean and its bounds stands the mean of the latest items at that point
         total = np.concatenate([[0.0], values[start:end].cumsum()])
         first = np.maximum(sequence.items - max(20, size // 20), 0)
@@ -134,7 +126,7 @@ def look(
     of_phase = columns.only(~np.isin(columns.item, closed.item[: starts[-1]]))
     if columns.places:  # what is watched below compares labels of whole items, and a text holds any number of marks
         safe, trend, values, to_judge = Safe(0, undefined=NO_BOUNDS), [], values[:0], columns.part(since=inf)
-    judged = closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, chosen.first))
+    judged = watch.closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, chosen.first))
     sizes = np.bincount(columns.item, minlength=1)
     agreement: Agreement | SpanAgreement | None = None
     if columns.places and len(of_phase.item):
@@ -161,8 +153,8 @@ def look(
         tuple(trend),
         (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (as they are named)
         per_hour,
-        fall_of(values),
-        watch_annotators(judged, len(columns.annotators)),
+        watch.fall_of(values),
+        watch.watch_annotators(judged, len(columns.annotators)),
         overlap(in_order, bridges=False),
         None if columns.places else _adaptive(columns, closed if chosen.first == FIRST else None),
         tuple(marks),
@@ -170,9 +162,9 @@ def look(
     )
 
 
-def _adaptive(columns: Current, closed: ClosedItems | None) -> tuple[float, float] | None:
+def _adaptive(columns: Current, closed: watch.ClosedItems | None) -> tuple[float, float] | None:
     """Whether items whose first two annotations disagree get more annotations than the others."""
-    pairs = closed or closed_items(columns.item, columns.annotator, columns.label, 2)
+    pairs = closed or watch.closed_items(columns.item, columns.annotator, columns.label, 2)
     more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
     apart = pairs.agreement() == 0
     with_more, rest = int(more.sum()), int((~more).sum())

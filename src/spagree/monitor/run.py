@@ -22,18 +22,8 @@ import uvicorn
 from standardwebhooks import Webhook
 
 from spagree.errors import FileError, UsageError, count
+from spagree.monitor import feeds
 from spagree.monitor.alerts import Alert
-from spagree.monitor.feeds import (
-    WEB,
-    LabelStudio,
-    comparing,
-    following,
-    keep_trying,
-    name_of,
-    refuse_unfollowable,
-    replay,
-    web_address,
-)
 from spagree.monitor.figures import Settings
 from spagree.monitor.hooks import checked
 from spagree.monitor.hub import Hub
@@ -76,15 +66,15 @@ def serve(options: Watching, say: Any) -> None:
         raise UsageError(f"--first {options.first}: an item is closed by {FEWEST} to {MOST} annotations")
     potato = secret(options.potato_secret_file, "--potato-secret-file", shortest=1)
     alert_secret = secret(options.alert_secret_file, "--alert-secret-file", shortest=1)
-    alert_url = options.alert_url and web_address("--alert-url", options.alert_url)
+    alert_url = options.alert_url and feeds.web_address("--alert-url", options.alert_url)
     studio_token = secret(options.label_studio_token_file, "--label-studio-token-file", shortest=1)
-    studios = [LabelStudio(address, studio_token or "") for address in options.label_studio]
+    studios = [feeds.LabelStudio(address, studio_token or "") for address in options.label_studio]
     if studios and studio_token is None:
         raise UsageError(
             f"--label-studio {studios[0].address} needs the token of a user who may read the project: "
             "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
         )
-    refuse_unfollowable(*options.follow)
+    feeds.refuse_unfollowable(*options.follow)
     project = options.project and checked(options.project, "project")
     with ExitStack() as stack:
         try:
@@ -102,17 +92,18 @@ def serve(options: Watching, say: Any) -> None:
             logger.handlers, logger.propagate = [handler], False
             logger.setLevel(level)
         hub = Hub(Store(options.store), Settings(options.target, options.first))
-        steps = {studio.name: partial(comparing, hub, studio) for studio in studios}
-        steps |= {f"file {name_of(path)}": partial(following, hub, path, project) for path in options.follow}
+        steps = [(studio.name, partial(feeds.comparing, hub, studio)) for studio in studios]
+        paths = [(f"file {feeds.name_of(path)}", path) for path in options.follow]
+        steps += [(name, partial(feeds.following, hub, path, project)) for name, path in paths]
         sources: list[Callable[[threading.Event], None]] = [
-            partial(keep_trying, hub, name, step) for name, step in steps.items()
+            partial(feeds.keep_trying, hub, name, step) for name, step in dict(steps).items()
         ]
         if alert_url:
             waiting = queue.SimpleQueue[Alert]()
             hub.notify = waiting.put
             sources.append(partial(keep_sending, hub, alert_url, alert_secret, waiting))
         if options.demo:
-            sources.append(partial(replay, hub))
+            sources.append(partial(feeds.replay, hub))
         guard = Guard(application(hub, potato), token, signed=potato is not None, proxied=options.behind_proxy)
         server = server_of(guard)
         stack.enter_context(background(*sources, partial(_end_without_store, hub, server)))
@@ -199,5 +190,5 @@ def _send(address: str, webhook: Webhook | None, alert: Alert, id: str) -> None:
     if webhook:
         headers["webhook-signature"] = webhook.sign(id, now, body)
     request = urllib.request.Request(address, body.encode(), headers, method="POST")  # noqa: S310 (checked)
-    with WEB.open(request, timeout=ALERT_TIMEOUT):
+    with feeds.WEB.open(request, timeout=ALERT_TIMEOUT):
         pass
