@@ -10,11 +10,13 @@ from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
-from serving import labels, wait_for
+from serving import command, labels, wait_for
 
 from spagree.errors import UsageError
 from spagree.monitor import feeds, hooks
@@ -207,6 +209,15 @@ def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
     compared(hub, studio, "/projects/2/data?tab=1", "a.b.c")
     assert [project for project, _ in hub.questions()] == ["label-studio-2"]
     assert {header for _, header in studio.asked} == {"Bearer short-lived"}
+
+
+def test_two_projects_of_one_server_are_both_compared(studio: Studio, tmp_path: Path) -> None:
+    studio.tasks = {id: {1: [annotation(id, 7, "Good")]} for id in (1, 2)}
+    (tmp_path / "token").write_text(SECRET)
+    projects = [word for id in (1, 2) for word in ("--label-studio", f"{studio.address}/projects/{id}")]
+    token = ("--label-studio-token-file", str(tmp_path / "token"))
+    with command("--store", str(tmp_path / "s.sqlite"), *projects, *token) as (_, address):
+        wait_for(lambda: len(httpx.get(f"{address}api/v1/projects", timeout=60).json()["questions"]) == 2, 20)
 
 
 @pytest.mark.parametrize(

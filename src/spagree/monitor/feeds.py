@@ -240,7 +240,7 @@ class LabelStudio:
         match = ONE_PROJECT.match(address)
         self.address = (match[1] if match else address).rstrip("/")
         self._only = match[2] if match else None
-        self.name = f"Label Studio at {self.address}"
+        self.name = f"Label Studio at {self.address}" + (f", project {self._only}" if self._only else "")
         self._token = token
 
     def listings(self, moment: Callable[[], float]) -> Iterator[tuple[dict[str, Any], Snapshot, list[str]]]:

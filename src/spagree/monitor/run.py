@@ -96,7 +96,7 @@ def serve(options: Watching, say: Any) -> None:
         paths = [(f"file {feeds.name_of(path)}", path) for path in options.follow]
         steps += [(name, partial(feeds.following, hub, path, project)) for name, path in paths]
         sources: list[Callable[[threading.Event], None]] = [
-            partial(feeds.keep_trying, hub, name, step) for name, step in dict(steps).items()
+            partial(feeds.keep_trying, hub, name, step) for name, step in steps
         ]
         if alert_url:
             waiting = queue.SimpleQueue[Alert]()
