@@ -121,7 +121,7 @@ def test_marks_that_cannot_be_are_refused_and_the_rest_of_a_listing_stays(tmp_pa
             in monitor.client.post("/hooks/label-studio", content=body(sent(1, 7, 1, wrong[2]))).text
         )
     record = {**sent(1, 7, 1, mood, wrong[2])["annotation"], "data": {"text": TEXT}}
-    found = [each for each in hooks.completions(PROJECT, [record]) if isinstance(each, DataError) or not each.deleted]
+    found = [each for each in hooks.completion(PROJECT, record) if isinstance(each, DataError) or not each.deleted]
     assert [type(each) is DataError or (each.question, each.label) for each in found] == [True, ("mood", "good")]
 
 

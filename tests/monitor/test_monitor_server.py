@@ -211,7 +211,7 @@ def test_an_error_of_ours_shows_no_trace(tmp_path: Path, monkeypatch: pytest.Mon
         def broken(body: bytes) -> Any:
             raise RuntimeError("secret 123")
 
-        monkeypatch.setattr(server.hooks, "posted", broken)
+        monkeypatch.setitem(server.READERS, "/api/v1/annotations", broken)
         answer = monitor.post(FINE)
         assert answer.status_code == 500 and "secret" not in answer.text and "report" in answer.json()["error"]
 

@@ -18,7 +18,6 @@ from spagree.errors import count
 from spagree.monitor.figures import SURE, Live
 from spagree.present.words import figure, percent, printable
 
-OPEN, ENDED = "open", "ended"
 ENOUGH = 20  # annotations before missing overlap is reported
 LONGEST = 60
 
@@ -42,7 +41,7 @@ class Alert:
     @property
     def state(self) -> str:
         """Open or ended."""
-        return OPEN if self.ended is None else ENDED
+        return "open" if self.ended is None else "ended"
 
     @property
     def key(self) -> tuple[str, str, str, str]:

@@ -255,9 +255,14 @@ class LabelStudio:
             tasks = self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all")
             records = ({**record, "task": task["id"], "data": task.get("data")}
                        for task in tasks for record in task["annotations"])  # fmt: skip
-            found = list(hooks.completions(project, records))
-            held = [each for each in found if not isinstance(each, DataError) and not each.deleted]
-            refused = [str(each) for each in found if isinstance(each, DataError)]
+            held, refused = list[Reported](), list[str]()
+            for record in records:
+                try:
+                    found = list(hooks.completion(project, record))
+                except DataError as error:
+                    found = [error]
+                held += [each for each in found if not isinstance(each, DataError) and not each.deleted]
+                refused += [str(each) for each in found if isinstance(each, DataError)]
             name = hooks.label_studio_project(project)
             yield project, Snapshot(name, hooks.LABEL_STUDIO, held, as_of, by_id=True), refused
 

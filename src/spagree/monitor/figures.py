@@ -39,8 +39,7 @@ class Settings:
     first: int = FIRST
 
 
-@dataclass(frozen=True, slots=True)
-class Safe:
+class Safe(NamedTuple):
     """The mean agreement of the closed items since the last mark, with bounds that hold at any time."""
 
     items: int

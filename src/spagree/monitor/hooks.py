@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from spagree.monitor.ledger import APART, PART, UNFIT, Event, Reported, as_label
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.export import label as label_of
-from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
+from spagree.read.tools.label_studio import Seen, aliases, answers, person
 from spagree.read.tools.marks import located
 from spagree.read.tools.records import one_or_more, part
 from spagree.read.tools.tool import Marks, ReaderOptions
@@ -113,10 +113,8 @@ def _number(value: Any, name: str) -> float | None:
 
 def moment(value: Any, name: str) -> float | None:
     """A time between 1970 and 2100; nothing if none is given."""
-    if value in (None, ""):
-        return None
-    seconds = _number(value if isinstance(value, str) else as_text(value), name)
-    if seconds is None or not 0 <= seconds <= LAST:
+    seconds = None if value in (None, "") else _number(as_text(value), name)
+    if seconds is not None and not 0 <= seconds <= LAST:
         raise DataError(f"{name} must lie between 1970 and 2100, found {shown(as_text(value))}")
     return seconds
 
@@ -141,10 +139,11 @@ def label_studio(body: bytes) -> list[Event]:
     if isinstance(records, dict) and isinstance(task, dict):
         records = {**records, "data": task.get("data")}
     events: list[Event] = []
-    for event in completions(project, records if isinstance(records, list) else [records]):
-        if isinstance(event, DataError):
-            raise event
-        events.append(event)
+    for record in records if isinstance(records, list) else [records]:
+        for event in completion(project, record):
+            if isinstance(event, DataError):
+                raise event
+            events.append(event)
     return events
 
 
@@ -159,38 +158,25 @@ def expected_items(project: Any) -> dict[str, int]:
     return {label_studio_project(project): int(tasks)} if tasks.isdecimal() and len(tasks) < MOST_DIGITS else {}
 
 
-def completions(project: Mapping[str, Any], records: Iterable[Any]) -> Iterator[Reported | DataError]:
-    """Every annotation in the records of a Label Studio project for each of its controls, or why one cannot be stored.
+def completion(project: Mapping[str, Any], record: Any) -> Iterator[Reported | DataError]:
+    """One event for each control of an annotation in Label Studio, or why its marks cannot be stored.
 
-    With the ``data`` of its task in a record, the offsets of marks are checked against the text.
-    """
-    named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
-    about = config.items() if isinstance(config, dict) else ()
-    controls = {str(name): isinstance(one, dict) and one.get("type") in SPAN_CONTROLS for name, one in about}
-    for record in records:
-        try:
-            yield from list(_completion(record, label_studio_project(project), named, controls))
-        except DataError as error:
-            yield error
-
-
-def _completion(
-    record: Any, project: str, named: Aliases, controls: Mapping[str, bool]
-) -> Iterator[Reported | DataError]:
-    """One event for each control; a skipped annotation, or one without that control, has no label.
-
-    ``controls`` says which are for marks: whoever made none there has seen the item.
+    A skipped annotation, or one without a control, has no label there; but whoever made no marks has seen the item.
+    With the ``data`` of its task in the record, the offsets of marks are checked against the text.
     """
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
-    item, id = _named(record.get("task"), "item"), _named(record.get("id"), "id")
+    where, item, id = label_studio_project(project), _named(record.get("task"), "item"), _named(record.get("id"), "id")
     who = _named(person(record.get("completed_by"), ReaderOptions(Path())), "annotator")
     is_skipped = record.get("was_cancelled") is True
     version, time = (moment(record.get(name), name) for name in ("updated_at", "created_at"))
     data, result = part(record, "data", dict, "annotation"), part(record, "result", list, "annotation")
+    named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
+    kinds = {str(name): one for name, one in config.items()} if isinstance(config, dict) else {}
+    for_marks = {name for name, one in kinds.items() if isinstance(one, dict) and one.get("type") in SPAN_CONTROLS}
     for suffix, given in answers(f"annotation {id}", result, named, Seen(), data).items():
-        for control in sorted({*given, *controls} if not suffix else given):
-            value = None if is_skipped else given.get(control, Marks("") if controls.get(control) else None)
+        for control in sorted(given if suffix else {*given, *kinds}):
+            value = None if is_skipped else given.get(control, Marks("") if control in for_marks else None)
             if isinstance(value, Marks):
                 is_span = not value.marks or any(mark.start is not None for mark in value.marks)
                 try:
@@ -201,11 +187,11 @@ def _completion(
             else:
                 label = checked(label_of(value), "label") if value else ""
             part_id = id + suffix.replace(" ", PART, 1)
-            about = (project, _named(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
+            about = (where, _named(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
             yield Reported(*about, label, version, time, deleted=not label)
 
 
-def potato(body: bytes, project: str = "potato") -> list[Event]:
+def potato(body: bytes) -> list[Event]:
     """The events in a potato webhook: the latest state of one annotator's answers about one item.
 
     ``schema:name`` holds every choice; the bare ``schema`` of several choices holds only the last one.
@@ -230,6 +216,6 @@ def potato(body: bytes, project: str = "potato") -> list[Event]:
     labels = {schema: one_or_more(texts or [as_text(annotations[schema])]) for schema, texts in chosen.items()}
     about = (POTATO, item + APART + annotator, item, annotator)
     return [
-        Reported(project, _named(schema, "question"), *about, checked(label_of(value), "label"), at, at)
+        Reported(POTATO, _named(schema, "question"), *about, checked(label_of(value), "label"), at, at)
         for schema, value in labels.items()
     ]

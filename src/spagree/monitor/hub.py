@@ -9,9 +9,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from math import inf, nextafter
-from typing import Any
+from typing import Any, NamedTuple
 
 from spagree.errors import DataError
 from spagree.messages import shown
@@ -28,8 +27,7 @@ Question = tuple[str, str]
 log = logging.getLogger("spagree.monitor")
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciled:
+class Reconciled(NamedTuple):
     """When a source was last fully compared, how much differed then, and how much in all comparisons."""
 
     at: float
@@ -37,8 +35,7 @@ class Reconciled:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What last went wrong with a source, and when; ``is_over`` once it worked again."""
 
     words: str
@@ -127,7 +124,7 @@ class Hub:
     def worked(self, source: str) -> None:
         """Record that a source works again."""
         if source in self.faults:
-            self.faults = {**self.faults, source: replace(self.faults[source], is_over=True)}
+            self.faults = {**self.faults, source: self.faults[source]._replace(is_over=True)}
 
     def trouble(self) -> str:
         """Why nothing can be stored now; empty if all is well."""

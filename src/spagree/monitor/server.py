@@ -6,9 +6,10 @@ import asyncio
 import io
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,12 +28,14 @@ from spagree.monitor import hooks, pages
 from spagree.monitor.alerts import notice
 from spagree.monitor.figures import Live
 from spagree.monitor.hub import Hub, Question
-from spagree.monitor.ledger import UNFIT, Event
+from spagree.monitor.ledger import UNFIT
 from spagree.monitor.security import Refusal, body_of, form_of, page_answer, problem
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
 
 NOTHING_HERE = "no annotations of this project and question; see /api/v1/projects"
+LABEL_STUDIO, POTATO = "/hooks/label-studio", "/hooks/potato"
+READERS = {"/api/v1/annotations": hooks.posted, LABEL_STUDIO: hooks.label_studio, POTATO: hooks.potato}
 LONGEST_MARK = 200
 HOUR = 3600.0
 METRICS = {
@@ -60,16 +63,14 @@ def application(hub: Hub, potato_secret: str | None = None) -> Starlette:
             Route("/changing", routes.changing),
             Route("/report", routes.report),
             Route("/events", routes.events),
-            Route("/marks", routes.mark_form, methods=["POST"]),
-            Route("/api/v1/annotations", routes.take, methods=["POST"]),
+            Route("/marks", routes.marks, methods=["POST"]),
+            *(Route(path, routes.take, methods=["POST"]) for path in READERS),
             Route("/api/v1/agreement", routes.agreement),
             Route("/api/v1/projects", routes.projects),
             Route("/api/v1/alerts", routes.alerts),
             Route("/api/v1/marks", routes.marks, methods=["GET", "POST"]),
             Route("/api/v1/export", routes.export),
             Route("/api/v1/openapi.json", routes.openapi),
-            Route("/hooks/label-studio", routes.label_studio, methods=["POST"]),
-            Route("/hooks/potato", routes.potato, methods=["POST"]),
             Route("/metrics", routes.metrics),
             Route("/healthz", routes.health),
         ],
@@ -107,29 +108,18 @@ class Routes:
         self._rendering = asyncio.Lock()
 
     async def take(self, request: Request) -> Response:
-        """POST /api/v1/annotations: one annotation or many, acknowledged once they are durable."""
-        return await self._accept(hooks.posted(await body_of(request)))
-
-    async def _accept(self, events: Sequence[Event]) -> Response:
-        await self.hub.take(events)
-        return JSONResponse({"accepted": len(events)})
-
-    async def label_studio(self, request: Request) -> Response:
-        """POST /hooks/label-studio."""
-        body = await body_of(request)
-        events = hooks.label_studio(body)
-        self.hub.expected |= hooks.expected_items(hooks.decoded(body).get("project"))
-        return await self._accept(events)
-
-    async def potato(self, request: Request) -> Response:
-        """POST /hooks/potato, checking its signature if the secret is known."""
-        body = await body_of(request)
-        if self._potato is not None:
+        """POST annotations, one or many, or what a tool's webhook sends: acknowledged once they are durable."""
+        path, body = request.scope["path"], await body_of(request)
+        if path == POTATO and self._potato is not None:
             try:
                 self._potato.verify(body, dict(request.headers), json_parse=False)
             except Exception:  # the library raises many kinds of errors
                 raise Refusal(401, "the signature is missing, wrong or too old; check the webhook's secret") from None
-        return await self._accept(hooks.potato(body))
+        events = READERS[path](body)
+        if path == LABEL_STUDIO:
+            self.hub.expected |= hooks.expected_items(hooks.decoded(body).get("project"))
+        await self.hub.take(events)
+        return JSONResponse({"accepted": len(events)})
 
     def _question(self, request: Request) -> Question:
         """The requested question; a single one need not be named."""
@@ -172,7 +162,7 @@ class Routes:
         watching = {
             "project": live.project,
             "question": live.question,
-            "safe": {name: value for name, value in asdict(live.safe).items() if name != "undefined" or value},
+            "safe": {name: value for name, value in live.safe._asdict().items() if name != "undefined" or value},
             "target": live.settings.target,
             "coverage": {"one": one, "two": two, "three_or_more": more},
             "annotations_per_hour": live.per_hour,
@@ -192,26 +182,23 @@ class Routes:
         return JSONResponse({"alerts": [alert.document() for alert in (*register.open.values(), *register.past[::-1])]})
 
     async def marks(self, request: Request) -> Response:
-        """GET and POST /api/v1/marks: when the guidelines changed."""
+        """GET and POST /api/v1/marks, and POST /marks, the form of the page: when the guidelines changed."""
+        is_form = request.scope["path"] == "/marks"
         if request.method == "POST":
-            value = hooks.decoded(await body_of(request))
-            record = value if isinstance(value, dict) else {}
-            await self._mark(record.get("project"), record.get("text"), hooks.moment(record.get("time"), "time"))
+            given = await form_of(request) if is_form else hooks.decoded(await body_of(request))
+            record: dict[str, Any] = given if isinstance(given, dict) else {}
+            project, text = record.get("project"), record.get("text")
+            at = None if is_form else hooks.moment(record.get("time"), "time")
+            if not isinstance(project, str) or project not in {name for name, _ in self.hub.questions()}:
+                raise DataError("project is missing or unknown; see /api/v1/projects")
+            if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_MARK or UNFIT.search(text):
+                raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters that can be stored")
+            await asyncio.to_thread(self.hub.mark, project, text.strip(), at)
+            if is_form:
+                shown = {"project": project, "question": record.get("question", "")}
+                return RedirectResponse(f"/?{urlencode(shown)}", 303)
         marks = self.hub.marks.items()
         return JSONResponse({"marks": {of: [{"time": at, "text": text} for at, text in each] for of, each in marks}})
-
-    async def mark_form(self, request: Request) -> Response:
-        """POST /marks, the form of the page."""
-        form = await form_of(request)
-        await self._mark(form.get("project", ""), form.get("text", ""), None)
-        return RedirectResponse("/?" + urlencode({name: form.get(name, "") for name in ("project", "question")}), 303)
-
-    async def _mark(self, project: Any, text: Any, at: float | None) -> None:
-        if not isinstance(project, str) or project not in {name for name, _ in self.hub.questions()}:
-            raise DataError("project is missing or unknown; see /api/v1/projects")
-        if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_MARK or UNFIT.search(text):
-            raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters that can be stored")
-        await asyncio.to_thread(self.hub.mark, project, text.strip(), at)
 
     async def export(self, request: Request) -> Response:
         """GET /api/v1/export?format=csv|parquet: every annotation that counts."""
@@ -261,7 +248,8 @@ class Routes:
 
     async def metrics(self, _request: Request) -> Response:
         """GET /metrics for Prometheus."""
-        content = await asyncio.to_thread(generate_latest, _Collector(self.hub))
+        metrics: Any = SimpleNamespace(collect=partial(_metrics, self.hub))
+        content = await asyncio.to_thread(generate_latest, metrics)
         return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def health(self, request: Request) -> Response:
@@ -279,33 +267,27 @@ class Routes:
         return Response(own_file("openapi.json", pages.WEB), media_type="application/json")
 
 
-class _Collector:
-    """The metrics, as of the moment Prometheus asks."""
-
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-
-    def collect(self) -> list[GaugeMetricFamily | CounterMetricFamily]:
-        """Gauges for each question and source, and counters of events and drift."""
-        hub, names = self._hub, ["project", "question"]
-        gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
-        for question, live in hub.lives().items():
-            spa, alerts = getattr(live.headline, "value", None), len(hub.register.of_question(*question)[0])
-            values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
-            for gauge, value in zip(gauges.values(), values, strict=True):
-                if value is not None:
-                    gauge.add_metric(list(question), float(value))
-        failing = GaugeMetricFamily("spagree_source_failing", "Whether a source fails now", labels=["source"])
-        last = GaugeMetricFamily("spagree_source_last_fault", "When a source last failed", labels=["source"])
-        for name, fault in hub.faults.items():
-            failing.add_metric([name], float(not fault.is_over))
-            last.add_metric([name], fault.at)
-        is_failing, drift = bool(hub.trouble()), sum(comparison.total for comparison in hub.reconciled.values())
-        return [
-            *gauges.values(),
-            failing,
-            last,
-            GaugeMetricFamily("spagree_store_failing", "Whether nothing can be stored now", value=is_failing),
-            CounterMetricFamily("spagree_events", "Events received since the start", value=hub.taken),
-            CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),
-        ]
+def _metrics(hub: Hub) -> list[GaugeMetricFamily | CounterMetricFamily]:
+    """Gauges for each question and source, and counters of events and drift, as of now."""
+    names = ["project", "question"]
+    gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
+    for question, live in hub.lives().items():
+        spa, alerts = getattr(live.headline, "value", None), len(hub.register.of_question(*question)[0])
+        values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
+        for gauge, value in zip(gauges.values(), values, strict=True):
+            if value is not None:
+                gauge.add_metric(list(question), float(value))
+    failing = GaugeMetricFamily("spagree_source_failing", "Whether a source fails now", labels=["source"])
+    last = GaugeMetricFamily("spagree_source_last_fault", "When a source last failed", labels=["source"])
+    for name, fault in hub.faults.items():
+        failing.add_metric([name], float(not fault.is_over))
+        last.add_metric([name], fault.at)
+    is_failing, drift = bool(hub.trouble()), sum(comparison.total for comparison in hub.reconciled.values())
+    return [
+        *gauges.values(),
+        failing,
+        last,
+        GaugeMetricFamily("spagree_store_failing", "Whether nothing can be stored now", value=is_failing),
+        CounterMetricFamily("spagree_events", "Events received since the start", value=hub.taken),
+        CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),
+    ]

@@ -166,22 +166,18 @@ class Store:
                 yield connection
                 if connection.execute(held).scalar() != self.epoch:
                     raise TakenOverError(f"{self.name}: another monitor has taken this store over; this one stops")
-                if not self.is_postgres and not self._is_there():
-                    raise StoreError(NOT_STORED.format(f"{self.name} was moved, removed or replaced; put it back"))
+                if not self.is_postgres and self._lock is not None:
+                    there = self._path.stat()  # under the name under which it will be looked for
+                    if sys.platform == "linux" and not os.path.samestat(there, os.fstat(self._lock.fileno())):
+                        raise FileNotFoundError
+        except FileNotFoundError:
+            raise StoreError(NOT_STORED.format(f"{self.name} was moved, removed or replaced; put it back")) from None
         except (sa.exc.DataError, ValueError, OverflowError) as error:
             raise UnstorableError(f"a value cannot be stored ({_cause(error)}); remove it") from None
         except (sa.exc.SQLAlchemyError, OSError) as error:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(NOT_STORED.format(_cause(error))) from error
-
-    def _is_there(self) -> bool:
-        """Whether the file still has the name under which it will be looked for."""
-        if sys.platform != "linux":
-            return self._path.exists()
-        with suppress(OSError):
-            return self._lock is None or os.path.samestat(self._path.stat(), os.fstat(self._lock.fileno()))
-        return False
 
     def _has_lock(self) -> bool:
         """Whether PostgreSQL's lock is ours, or free and then taken; a connection that was lost is made again."""
