@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -95,7 +95,7 @@ def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[
         columns.append(answered[TIME].to_list() if TIME in answered.columns else [None] * answered.height)
         for *given, at in zip(*columns, strict=True):
             item, who, label = ("" if each is None else text(each) for each in given)
-            seconds = _seconds(at)
+            seconds = None if at is None else _seconds(at)
             is_fit = item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits)
             if is_fit and (seconds is None or 0 <= seconds <= LAST):
                 about = (belongs, question or hooks.QUESTION, source, item + APART + who)
@@ -106,14 +106,13 @@ def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[
     return Snapshot(belongs, source, reports, as_of), fault if rows > len(reports) else ""
 
 
-def _seconds(at: Any) -> float | None:
-    """A time as files and databases hold it, in seconds since 1970; −1 if it is no time."""
-    if isinstance(at, date):
-        return unix_seconds(at if isinstance(at, datetime) else datetime(at.year, at.month, at.day, tzinfo=UTC))
-    if at is None or isinstance(at, int | float | Decimal):
-        return None if at is None else float(at)
-    seconds = usual(at) if isinstance(at, str) else None
-    return -1.0 if seconds is None else seconds
+def _seconds(at: Any) -> float:
+    """A time as files and databases hold it, in seconds since 1970; NaN if it is no time."""
+    if isinstance(at, str):
+        at = usual(at)
+    elif isinstance(at, date):
+        at = unix_seconds(at if isinstance(at, datetime) else datetime(at.year, at.month, at.day, tzinfo=UTC))
+    return float(at) if isinstance(at, int | float | Decimal) else nan
 
 
 def _visits(marked: MarkRows) -> polars.DataFrame:

@@ -7,8 +7,8 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from math import inf, nextafter
 from typing import Any, NamedTuple
 
@@ -51,6 +51,7 @@ class Hub:
     ) -> None:
         self.store, self.settings, self.notify = store, settings or Settings(), notify
         self.ledger = Ledger()
+        self.questions = self.ledger.questions
         for rows in store.tuples():
             self.ledger.put(rows)
         self.marks: dict[str, list[Mark]] = {}
@@ -70,7 +71,7 @@ class Hub:
         self._dirty: set[Question] = set(self.ledger.questions())
         self._untold: list[Alert] = []
         self._origins: dict[Question, str] = {}
-        self._listeners: dict[asyncio.Queue[Question], asyncio.AbstractEventLoop] = {}
+        self._listeners: dict[Callable[[Question], None], asyncio.AbstractEventLoop] = {}
         self._news, self._wake, self._stopping = threading.Event(), threading.Event(), threading.Event()
         self._measuring, self._marking = threading.Lock(), threading.Lock()
         self.writer = Writer(self.ledger, store, self._changed)
@@ -141,10 +142,6 @@ class Hub:
             self.marks = {**self.marks, project: sorted({**marks, now: text}.items())}
         self._changed({question for question in self.questions() if question[0] == project})
 
-    def questions(self) -> list[Question]:
-        """Every project and question."""
-        return self.ledger.questions()
-
     def live(self, question: Question, *, now: bool = False) -> Live:
         """A question's latest figures, or those as of now; measured if they never were."""
         if now or question not in self._lives:
@@ -209,8 +206,8 @@ class Hub:
         self._lives[question] = live
         self.versions[question] += 1
         self._news.set()
-        for queue, loop in list(self._listeners.items()):
-            loop.call_soon_threadsafe(_put, queue, question)
+        for put, loop in list(self._listeners.items()):
+            loop.call_soon_threadsafe(put, question)
 
     def _keep(self) -> None:
         """Look whether the store is still there and ours, also while nothing arrives.
@@ -244,15 +241,20 @@ class Hub:
             self._news.wait(1.0)
             self._news.clear()
 
-    def listen(self) -> asyncio.Queue[Question]:
-        """A queue of the questions that change from now on."""
-        queue: asyncio.Queue[Question] = asyncio.Queue(maxsize=100)
-        self._listeners[queue] = asyncio.get_running_loop()
-        return queue
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Queue[Question]]:
+        """A queue of the questions that change meanwhile."""
+        queue = asyncio.Queue[Question](maxsize=100)
 
-    def leave(self, queue: asyncio.Queue[Question]) -> None:
-        """Stop listening."""
-        self._listeners.pop(queue, None)
+        def put(question: Question) -> None:
+            if not queue.full():  # a sleeping page asks for everything when it wakes
+                queue.put_nowait(question)
+
+        self._listeners[put] = asyncio.get_running_loop()
+        try:
+            yield queue
+        finally:
+            del self._listeners[put]
 
     def close(self) -> None:
         """Write what is waiting, then close."""
@@ -262,8 +264,3 @@ class Hub:
         for thread in self._threads:
             thread.join()
         self.store.close()
-
-
-def _put(queue: asyncio.Queue[Question], question: Question) -> None:
-    if not queue.full():  # a sleeping page asks for everything when it wakes
-        queue.put_nowait(question)

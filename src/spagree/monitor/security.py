@@ -36,23 +36,18 @@ HEADERS = {
     b"cross-origin-opener-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",
 }
-NEEDED = "a token is needed: Authorization: Bearer TOKEN"
+NEEDED, BEARER = "a token is needed: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
 POLICY, NO_PAGE = b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"
 
 log = logging.getLogger("spagree.monitor")
 
 
 class Refusal(Exception):  # noqa: N818 (an answer, not a fault)
-    """A request that is refused, with the status and the words of the answer."""
+    """A request that is refused, with an answer that says what was wrong and what to do."""
 
-    def __init__(self, status: int, words: str) -> None:
+    def __init__(self, status: int, words: str, **headers: str) -> None:
         super().__init__(words)
-        self.status = status
-
-
-def problem(status: int, words: str, **headers: str) -> Response:
-    """An answer that says what was wrong and what to do."""
-    return JSONResponse({"error": words}, status_code=status, headers=headers)
+        self.answer = JSONResponse({"error": words}, status, headers)
 
 
 def page_answer(html: str, policy: str, status: int = 200) -> Response:
@@ -60,7 +55,7 @@ def page_answer(html: str, policy: str, status: int = 200) -> Response:
     return Response(html, status, {"Content-Security-Policy": policy}, "text/html")
 
 
-CROWDED: Any = problem(503, "too many connections are open; try again in a few seconds", **{"Retry-After": "5"})
+CROWDED: Any = Refusal(503, "too many connections are open; try again in a few seconds", **{"Retry-After": "5"}).answer
 
 
 async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
@@ -170,7 +165,7 @@ class Guard:
             if refused is None and request.scope["path"] == "/login" and request.method == "POST":
                 refused = await self._login(request)
         except Refusal as error:
-            refused = problem(error.status, str(error))
+            refused = error.answer
         try:
             await (refused or self.app)(scope, receive, send_safely)
         except Exception:  # answered already, by the handler of the application
@@ -193,12 +188,12 @@ class Guard:
         if request.scope["is_known"] or (self._signed and path in SIGNED_PATHS):
             return None
         if "authorization" in request.headers:  # also where none is needed: nobody shall guess without being counted
-            return self._wrong(request, NEEDED, **{"WWW-Authenticate": "Bearer"})
+            raise self._wrong(request, NEEDED, **BEARER)
         if path in OPEN_PATHS:
             return None
         if path == "/" and request.method == "GET":  # a page for people, text for programs
             return page_answer(*login(), 401)
-        return problem(401, NEEDED, **{"WWW-Authenticate": "Bearer"})
+        raise Refusal(401, NEEDED, **BEARER)
 
     def _has_token(self, request: Request) -> bool:
         session = request.cookies.get(COOKIE, "")
@@ -210,7 +205,7 @@ class Guard:
     def _is_token(self, token: str) -> bool:
         return self._token is not None and hmac.compare_digest(token.strip().encode(), self._token.encode())
 
-    def _wrong(self, request: Request, words: str, **headers: str) -> Response:
+    def _wrong(self, request: Request, words: str, **headers: str) -> Refusal:
         """The answer to a wrong token; after too many the client has to wait, unless it brings the right one."""
         client = request.client.host if request.client else ""
         if self._proxied:  # what our proxy has added; what stands before it the client may have invented
@@ -224,14 +219,14 @@ class Guard:
         while failed[0] < now - WINDOW:
             failed.popleft()
         if len(failed) > FAILURES:
-            return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
-        return problem(401, words, **headers)
+            return Refusal(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
+        return Refusal(401, words, **headers)
 
     async def _login(self, request: Request) -> Response:
         """Exchange the token for a session cookie that only this site's pages send."""
         form = await form_of(request)
         if not self._is_token(form.get("token", "")):
-            return self._wrong(request, "wrong token; it is in the file given with --token-file")
+            raise self._wrong(request, "wrong token; it is in the file given with --token-file")
         session = secrets.token_urlsafe(32)
         self._sessions.add(session)
         answer = RedirectResponse("/", 303)

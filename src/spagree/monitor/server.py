@@ -29,7 +29,7 @@ from spagree.monitor.alerts import notice
 from spagree.monitor.figures import Live
 from spagree.monitor.hub import Hub, Question
 from spagree.monitor.ledger import UNFIT
-from spagree.monitor.security import Refusal, body_of, form_of, page_answer, problem
+from spagree.monitor.security import Refusal, body_of, form_of, page_answer
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
 
@@ -84,15 +84,16 @@ WORDS = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this addr
 
 async def _answer(_request: Request, error: Exception) -> Response:
     """Every refusal says why; what is no refusal of ours is logged and told to nobody."""
-    if isinstance(error, Refusal):
-        return problem(error.status, str(error))
     if isinstance(error, HTTPException):  # Starlette's own
-        return problem(error.status_code, WORDS.get(error.status_code, error.detail), **(error.headers or {}))
-    if isinstance(error, BusyError | StoreError):
-        return problem(503, str(error), **{"Retry-After": "5"})
-    if isinstance(error, SpagreeError):
-        return problem(422, str(error))
-    return problem(500, "internal error; it was logged, please report it")
+        words = WORDS.get(error.status_code, error.detail)
+        error = Refusal(error.status_code, words, **(error.headers or {}))
+    elif isinstance(error, BusyError | StoreError):
+        error = Refusal(503, str(error), **{"Retry-After": "5"})
+    elif isinstance(error, SpagreeError):
+        error = Refusal(422, str(error))
+    elif not isinstance(error, Refusal):
+        error = Refusal(500, "internal error; it was logged, please report it")
+    return error.answer
 
 
 HANDLERS: dict[Any, Any] = dict.fromkeys((Refusal, HTTPException, BusyError, SpagreeError, Exception), _answer)
@@ -233,16 +234,13 @@ class Routes:
 
     async def events(self, _request: Request) -> Response:
         """GET /events: which questions changed."""
-        queue = self.hub.listen()
 
         async def changed() -> AsyncIterator[dict[str, str]]:
-            try:
+            with self.hub.listening() as queue:
                 yield {"event": "hello", "data": "{}"}
                 while not self.stopping.is_set():
                     project, question = await queue.get()
                     yield {"event": "changed", "data": json.dumps({"project": project, "question": question})}
-            finally:
-                self.hub.leave(queue)
 
         return EventSourceResponse(changed(), ping=15)
 

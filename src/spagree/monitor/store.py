@@ -41,36 +41,37 @@ WAITING = 200_000  # events that may wait for the disk before new ones are refus
 NOT_STORED = "the store did not accept it ({}); nothing was stored: send it again later"
 
 metadata = sa.MetaData()
-about = sa.Table(
-    "spagree_store",
-    metadata,
-    sa.Column("schema_version", sa.Integer, primary_key=True),
-    sa.Column("epoch", sa.Integer, nullable=False),
-)
+
+
+def _key(name: str, kind: Any) -> sa.Column[Any]:
+    return sa.Column(name, kind, primary_key=True, autoincrement=False)
+
+
+def _filled(name: str, kind: Any) -> sa.Column[Any]:
+    return sa.Column(name, kind, nullable=False)
+
+
+about = sa.Table("spagree_store", metadata, _key("schema_version", sa.Integer), _filled("epoch", sa.Integer))
 annotation_table = sa.Table(
     "spagree_annotations",
     metadata,
-    *(sa.Column(name, sa.Text, nullable=False) for name in Reported._fields[:7]),
+    *(_filled(name, sa.Text) for name in Reported._fields[:7]),
     sa.Column("version", sa.Double),
     sa.Column("time", sa.Double),
-    sa.Column("deleted", sa.Boolean, nullable=False),
-    sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
-    sa.Column("arrived", sa.Double, nullable=False),
+    _filled("deleted", sa.Boolean),
+    _key("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite")),
+    _filled("arrived", sa.Double),
 )
 mark_table = sa.Table(
-    "spagree_marks",
-    metadata,
-    sa.Column("project", sa.Text, primary_key=True),
-    sa.Column("time", sa.Double, primary_key=True),
-    sa.Column("text", sa.Text, nullable=False),
+    "spagree_marks", metadata, _key("project", sa.Text), _key("time", sa.Double), _filled("text", sa.Text)
 )
 alert_table = sa.Table(
     "spagree_alerts",
     metadata,
-    *(sa.Column(name, sa.Text, primary_key=True) for name in ("project", "question", "code", "subject")),
-    sa.Column("began", sa.Double, primary_key=True),
+    *(_key(name, sa.Text) for name in ("project", "question", "code", "subject")),
+    _key("began", sa.Double),
     sa.Column("ended", sa.Double),
-    sa.Column("document", sa.Text, nullable=False),
+    _filled("document", sa.Text),
 )
 
 
@@ -361,18 +362,16 @@ class Writer:
                 self._store.write(list(fresh.values()))
                 self._ledger.put(fresh.values())
             self.trouble = None
-        except Exception as error:  # whatever the error, nobody may believe the events were stored
-            fresh = {}
-            if isinstance(error, UnstorableError) and len(requests) > 1:
-                for request in requests:  # each is judged by itself: the others are stored
+        except UnstorableError as error:
+            fresh, answers = {}, [error]
+            if len(requests) > 1:  # each is judged by itself: the others are stored
+                for request in requests:
                     self._write([request])
                 return
-            failed = error
-            if not isinstance(error, UnstorableError):
-                failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
-                failed.__cause__ = None if failed is error else error
-                self.trouble = failed
-            answers = [failed] * len(requests)
+        except Exception as error:  # whatever the error, nobody may believe the events were stored
+            failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
+            failed.__cause__ = None if failed is error else error
+            self.trouble, fresh, answers = failed, {}, [failed] * len(requests)
         for (_, done), answer in zip(requests, answers, strict=True):
             if isinstance(answer, Exception):
                 done.set_exception(answer)
