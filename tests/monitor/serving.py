@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -57,6 +57,17 @@ def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tupl
 def follow(hub: Hub, path: str) -> AbstractContextManager[Any]:
     """A file, folder or database is followed as `spagree monitor --follow` does it."""
     return background(partial(keep_trying, hub, f"file {name_of(path)}", partial(following, hub, path, None)))
+
+
+def once(hub: Hub, name: str, steps: Iterable[str]) -> None:
+    """A source does its work until it pauses, or something goes wrong."""
+    stop = threading.Event()
+
+    def work(_: threading.Event) -> Iterable[str]:
+        stop.set()
+        return steps
+
+    keep_trying(hub, name, work, stop)
 
 
 def answers(address: str) -> bool:

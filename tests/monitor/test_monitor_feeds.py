@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from serving import follow, given, labels, running, wait_for
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import feeds, hooks
-from spagree.monitor.feeds import attempt, listing
+from spagree.monitor.feeds import listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.store import Store
 
@@ -121,16 +120,11 @@ def test_a_name_that_is_no_text_is_shown_escaped(tmp_path: Path) -> None:
         path = os.fsdecode(bytes(tmp_path / "n") + b"\xff.csv")
         write(tmp_path / "n.csv")
         (tmp_path / "n.csv").rename(path)
-        attempt(monitor.hub, f"file {feeds.name_of(path)}", _once(monitor.hub, path))
+        monitor.hub.reconcile(listing(path)[0], path)
         assert labels(monitor.hub.ledger, "n\\udcff", "label") == EXPECTED
-        monitor.hub.failed(f"file {feeds.name_of(path)}", "words")
+        monitor.hub.fault(f"file {feeds.name_of(path)}", "words")
         for address in ("/healthz", "/metrics", "/", "/api/v1/projects"):
             assert monitor.client.get(address).status_code == 200
-
-
-def _once(hub: Hub, path: str) -> Iterator[str]:
-    hub.reconcile(listing(path)[0], path)
-    yield ""
 
 
 def test_a_file_that_changes_is_noticed_whatever_the_clock_says(hub: Hub, tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from serving import command, labels, wait_for
+from serving import command, labels, once, wait_for
 
 from spagree.errors import UsageError
 from spagree.monitor import feeds, hooks
-from spagree.monitor.feeds import LabelStudio, attempt, comparing, keep_trying
+from spagree.monitor.feeds import LabelStudio, comparing, keep_trying
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import background
 from spagree.monitor.store import BusyError
@@ -112,7 +112,7 @@ def studio() -> Iterator[Studio]:
 
 def compared(hub: Hub, studio: Studio, path: str = "", token: str = SECRET) -> None:
     found = LabelStudio(studio.address + path, token)
-    attempt(hub, found.name, islice(comparing(hub, found, threading.Event()), 1))
+    once(hub, found.name, islice(comparing(hub, found, threading.Event()), 1))
 
 
 def hooked(hub: Hub, action: str, task: int, made: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -124,6 +125,18 @@ def test_a_batch_leads_where_single_events_lead(events: list[Reported]) -> None:
     whole.put(whole.changes(events, 1.0).values())
     assert contents(whole) == contents(ledger_of(*events))
     assert len(contents(whole)) == len({each[:4] for each in events})
+
+
+def test_each_of_many_deletions_takes_no_longer_than_a_few_do() -> None:
+    """They once looked at all that came in the same batch: a minute for these."""
+    ledger = ledger_of()
+    events = [given(str(i), "ann", "yes", id=str(i), version=1.0) for i in range(15_000)]
+    ledger.put(ledger.changes(events, 1.0).values())
+    gone_again = [gone("p", "api", id=str(i)) for i in range(10_000)]
+    deleted = [each._replace(version=2.0, deleted=True) for each in events[5_000:]]
+    start = time.monotonic()
+    ledger.put(ledger.changes([*gone_again, *deleted], 2.0).values())
+    assert time.monotonic() - start < 10 and ledger.questions() == []
 
 
 def test_what_is_gone_stays_gone_in_all_questions() -> None:

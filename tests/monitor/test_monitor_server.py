@@ -194,13 +194,13 @@ def test_every_route_that_stores_says_why_it_cannot(tmp_path: Path, monkeypatch:
 def test_the_last_fault_of_a_source_stands_everywhere(tmp_path: Path) -> None:
     with running(tmp_path / "s.sqlite") as monitor:
         monitor.post(FINE)
-        monitor.hub.failed("file a.csv", "<cut> off")
+        monitor.hub.fault("file a.csv", "<cut> off")
         shown = monitor.client.get("/").text
         assert "&lt;cut&gt; off (just now)" in shown
         fault = monitor.client.get("/healthz").json()["sources"]["file a.csv"]
         assert (fault["fault"], fault["is_over"]) == ("<cut> off", False) and abs(fault["time"] - time.time()) < 600
         assert 'spagree_source_failing{source="file a.csv"} 1.0' in monitor.client.get("/metrics").text
-        monitor.hub.worked("file a.csv")
+        monitor.hub.fault("file a.csv")
         assert "worked again; last fault just now" in monitor.client.get("/").text
         assert 'spagree_source_failing{source="file a.csv"} 0.0' in monitor.client.get("/metrics").text
 
@@ -319,7 +319,7 @@ def test_every_answer_carries_the_headers(monitor: Running) -> None:
 
 
 def test_a_token_is_asked_for(guarded: Running) -> None:
-    guarded.hub.failed("file secret.csv", "in /home/somebody")
+    guarded.hub.fault("file secret.csv", "in /home/somebody")
     assert guarded.client.get("/healthz").json() == {"status": "ok"}
     known = guarded.client.get("/healthz", headers={"Authorization": f"Bearer {TOKEN}"}).json()
     assert known["sources"]["file secret.csv"]["fault"] == "in /home/somebody"

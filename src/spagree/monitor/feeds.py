@@ -133,23 +133,14 @@ def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Steps], 
     """Do a source's work until told to stop; whatever goes wrong is shown, and tried again after growing pauses."""
     pause = SHORTEST_PAUSE
     while not stop.is_set():
-        pause = SHORTEST_PAUSE if attempt(hub, name, steps(stop)) else min(2 * pause, LONGEST_PAUSE)
+        try:
+            for fault in steps(stop):
+                pause = SHORTEST_PAUSE
+                hub.fault(name, fault)
+        except Exception as error:  # whatever a source answers, the next attempt may work
+            hub.fault(name, _cause(error))
         stop.wait(pause)
-
-
-def attempt(hub: Hub, name: str, steps: Steps) -> bool:
-    """Whether any step worked before the end, or the first that did not."""
-    has_worked = False
-    try:
-        for fault in steps:
-            has_worked = True
-            if fault:
-                hub.failed(name, fault)
-            else:
-                hub.worked(name)
-    except Exception as error:  # whatever a source answers, the next attempt may work
-        hub.failed(name, _cause(error))
-    return has_worked
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def _cause(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import NamedTuple
@@ -31,12 +31,14 @@ SURE = 4.9  # standard errors: less than one in a million by chance, because peo
 Mark = tuple[float, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the operator chose: the target, and how many annotations close an item."""
 
     target: float | None = None
     first: int = FIRST
+
+
+USUAL = Settings()
 
 
 class Safe(NamedTuple):
@@ -83,7 +85,7 @@ class Live:
     more annotations, and among the others.
     """
     marks: tuple[Mark, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = USUAL
 
     @property
     def headline(self) -> Estimate | None:
@@ -93,12 +95,11 @@ class Live:
         return self.agreement.exact if isinstance(self.agreement, SpanAgreement) else self.agreement.spa
 
 
-def look(
-    project: str, question: str, columns: Current, marks: Sequence[Mark] = (), settings: Settings | None = None
-) -> Live:
+def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = (), settings: Settings = USUAL) -> Live:
     """Measure a question as it is now."""
-    chosen = settings or Settings()
-    closed = watch.closed_items(columns.item, columns.annotator, columns.label, chosen.first)
+    whole = columns.item, columns.annotator, columns.label
+    closed = watch.closed_items(*whole, settings.first)
+    first_two = closed if settings.first == FIRST else watch.closed_items(*whole, FIRST)
     values, moments = closed.agreement(), columns.time[closed.closed_by]
     # New guidelines begin a new phase, with the first item closed after their mark.
     starts = [0]
@@ -125,7 +126,7 @@ def look(
     of_phase = columns.only(~np.isin(columns.item, closed.item[: starts[-1]]))
     if columns.places:  # what is watched below compares labels of whole items, and a text holds any number of marks
         safe, trend, values, to_judge = Safe(0, undefined=NO_BOUNDS), [], values[:0], columns.part(since=inf)
-    judged = watch.closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, chosen.first))
+    judged = watch.closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, settings.first))
     sizes = np.bincount(columns.item, minlength=1)
     agreement: Agreement | SpanAgreement | None = None
     if columns.places and len(of_phase.item):
@@ -141,7 +142,7 @@ def look(
     if len(columns.time) and (span := min(HOUR, columns.time.max() - columns.time.min())) > 0:
         per_hour = float((columns.time > columns.time.max() - HOUR).sum() * HOUR / span)
     order = np.argsort(columns.item, kind="stable")  # only teams matter here, and they need no labels
-    item, annotator, label = (column[order] for column in (columns.item, columns.annotator, columns.label))
+    item, annotator, label = (column[order] for column in whole)
     in_order = Codes(item, annotator, label, tuple(columns.annotators), tuple(columns.labels))
     return Live(
         project,
@@ -155,15 +156,14 @@ def look(
         watch.fall_of(values),
         watch.watch_annotators(judged, len(columns.annotators)),
         overlap(in_order, bridges=False),
-        None if columns.places else _adaptive(columns, closed if chosen.first == FIRST else None),
+        None if columns.places else _adaptive(columns, first_two),
         tuple(marks),
-        chosen,
+        settings,
     )
 
 
-def _adaptive(columns: Current, closed: watch.ClosedItems | None) -> tuple[float, float] | None:
+def _adaptive(columns: Current, pairs: watch.ClosedItems) -> tuple[float, float] | None:
     """Whether items whose first two annotations disagree get more annotations than the others."""
-    pairs = closed or watch.closed_items(columns.item, columns.annotator, columns.label, 2)
     more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
     apart = pairs.agreement() == 0
     with_more, rest = int(more.sum()), int((~more).sum())

@@ -67,21 +67,17 @@ def _annotation(record: Any) -> Reported:
     deleted = record.get("deleted", False)
     if not isinstance(deleted, bool):
         raise DataError(f"deleted must be true or false, found {shown(as_text(deleted))}")
-    item, annotator, label, project, question, id = [_text(record.get(name), name) for name in LONGEST]
+    texts = {name: "" if record.get(name) is None else record[name] for name in LONGEST}
+    for name, value in texts.items():
+        if not isinstance(value, str):  # numbers arrive as the text that was written
+            raise DataError(f"{name} must be a text or a number, found {shown(as_text(value))}")
+    item, annotator, label, project, question, id = [checked(text, name) for name, text in texts.items()]
     if not (deleted and id) and not (item and annotator and (label or deleted)):
         missing = "label" if item and annotator else "annotator" if item else "item"
         raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
     version, time = _number(record.get("version"), "version"), moment(record.get("time"), "time")
     about = (project or PROJECT, question or QUESTION, API, id or item + APART + annotator)
     return Reported(*about, item, annotator, label, version, time, deleted)
-
-
-def _text(value: Any, name: str) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):  # numbers arrive as the text that was written
-        raise DataError(f"{name} must be a text or a number, found {shown(as_text(value))}")
-    return checked(value, name)
 
 
 def checked(text: str, name: str) -> str:

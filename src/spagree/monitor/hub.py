@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from spagree.errors import DataError
 from spagree.messages import shown
 from spagree.monitor.alerts import Alert, Register, alerts
-from spagree.monitor.figures import Live, Mark, Settings, look
+from spagree.monitor.figures import USUAL, Live, Mark, Settings, look
 from spagree.monitor.ledger import Event, Ledger, Snapshot
 from spagree.monitor.store import Store, StoreError, TakenOverError, Writer, alert_table, mark_table
 from spagree.read.databases.addresses import public
@@ -46,10 +46,8 @@ class Fault(NamedTuple):
 class Hub:
     """The ledger, the store, and the figures of every question; safe to use from any thread."""
 
-    def __init__(
-        self, store: Store, settings: Settings | None = None, notify: Callable[[Alert], None] | None = None
-    ) -> None:
-        self.store, self.settings, self.notify = store, settings or Settings(), notify
+    def __init__(self, store: Store, settings: Settings = USUAL, notify: Callable[[Alert], None] | None = None) -> None:
+        self.store, self.settings, self.notify = store, settings, notify
         self.ledger = Ledger()
         self.questions = self.ledger.questions
         for rows in store.tuples():
@@ -115,17 +113,15 @@ class Hub:
         if drift:
             log.warning("drift corrected", extra={"about": f"{name}: {drift}"})
 
-    def failed(self, source: str, words: str) -> None:
-        """Record that a source does not work."""
+    def fault(self, source: str, words: str = "") -> None:
+        """Record what is wrong with a source, or without words that it works again."""
         before = self.faults.get(source)
-        if before is None or before.is_over or before.words != words:
-            log.warning("source failed", extra={"about": f"{source}: {words}"})
-        self.faults = {**self.faults, source: Fault(words, time.time())}
-
-    def worked(self, source: str) -> None:
-        """Record that a source works again."""
-        if source in self.faults:
-            self.faults = {**self.faults, source: self.faults[source]._replace(is_over=True)}
+        if words:
+            if before is None or before.is_over or before.words != words:
+                log.warning("source failed", extra={"about": f"{source}: {words}"})
+            self.faults = {**self.faults, source: Fault(words, time.time())}
+        elif before is not None:
+            self.faults = {**self.faults, source: before._replace(is_over=True)}
 
     def trouble(self) -> str:
         """Why nothing can be stored now; empty if all is well."""
@@ -198,10 +194,10 @@ class Hub:
             live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
         except Exception as error:  # the annotations are stored anyway; whoever asks next tries again
             self._dirty.add(question)
-            self.failed(name, f"the figures are not up to date ({error})")
+            self.fault(name, f"the figures are not up to date ({error})")
             log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
             raise
-        self.worked(name)
+        self.fault(name)
         self._untold += self.register.update(*question, alerts(live), time.time())
         self._lives[question] = live
         self.versions[question] += 1

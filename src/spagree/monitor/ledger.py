@@ -215,7 +215,6 @@ class Sheet:
 
     def __init__(self) -> None:
         self.places: defaultdict[str, dict[str, int]] = defaultdict(dict)  # source → id → the place in the table
-        self.parts: defaultdict[tuple[str, str], list[str]] = defaultdict(list)  # source and id → ids of its answers
         self.texts = {name: Texts() for name in CODED}
         self.alive = 0  # annotations that are not deleted
         self._table, self._size = np.empty(0, TABLE), 0
@@ -228,8 +227,6 @@ class Sheet:
             if id not in of_source:
                 of_source[id] = self._size
                 self._size += 1
-                if PART in id:
-                    self.parts[source, id.partition(PART)[0]].append(id)
         if self._size > len(self._table):
             more = np.zeros(self._size * 5 // 4 - len(self._table), TABLE)
             more["deleted"] = True
@@ -290,6 +287,7 @@ class Ledger:
         self.moment = 0.0
         """That of the latest change: it only grows, also while the clock is set back."""
         self._is_marked = False  # whether anything was ever permanently deleted
+        self._parts: defaultdict[Key, set[str]] = defaultdict(set)  # annotation → ids of its answers about a list
 
     def questions(self) -> list[tuple[str, str]]:
         """Every project and question with annotations, ordered by name."""
@@ -311,12 +309,21 @@ class Ledger:
         by_question: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
         for row in rows:
             by_question[row[:2]].append(row)
+            self._note(row[:4])
         with self.lock:
             for key, of_question in by_question.items():
                 self._is_marked |= key[1] == ANY_QUESTION
-                self.sheets.setdefault(key, Sheet()).put(of_question)
+                self.sheets[key].put(of_question)
             self.seq = max([self.seq, *(row[-2] for row in rows)])
             self.moment = max([self.moment, *(row[-1] for row in rows)])
+
+    def _note(self, key: Key) -> None:
+        """An annotation is here, or will be."""
+        if key[:2] not in self.sheets:
+            with self.lock:
+                self.sheets[key[:2]] = Sheet()
+        if PART in key[3]:
+            self._parts[*key[:3], key[3].partition(PART)[0]].add(key[3])
 
     def changes(
         self, events: Iterable[Event], now: float, fresh: dict[Key, Reported] | None = None
@@ -336,9 +343,13 @@ class Ledger:
     def _give(self, report: Reported, fresh: dict[Key, Reported], now: float, *, is_correction: bool = False) -> None:
         key, about = report[:4], report[:3]
         whole, part, _ = report.id.partition(PART)
-        if self._is_marked and self._is_gone(report, whole, fresh):
+        is_gone, is_item_gone = (
+            self._is_marked and self._row((report.project, ANY_QUESTION, report.source, mark), fresh) is not None
+            for mark in (whole, ITEM_GONE + item_of(report.id, report.item))
+        )
+        if is_gone:
             report = report._replace(version=FINAL, deleted=True)
-        elif self._is_marked and self._is_gone(report, ITEM_GONE + item_of(report.id, report.item), fresh):
+        elif is_item_gone:
             report = report._replace(deleted=True)  # a later version may be about another item
         elif part:  # if the annotation still had this answer, it would be in a later report that has arrived
             latest = self._row((*about, whole), fresh)
@@ -349,12 +360,9 @@ class Ledger:
         if row is None:
             return
         fresh[key] = row
-        if not report.deleted or part:
-            return
-        sheet = self.sheets.get(report[:2])  # earlier answers about a list go; those it still has are reported next
-        ids = {*sheet.parts.get((report.source, whole), ())} if sheet else set()
-        ids |= {key[3] for key in fresh if key[:3] == about and key[3].startswith(whole + PART)}
-        for id in ids:
+        self._note(key)
+        # earlier answers about a list go with their annotation; those it still has are reported next
+        for id in self._parts.get(key, ()) if report.deleted else ():
             before = self._row((*about, id), fresh)
             if before and not before.deleted and (before.version or 0.0) < (report.version or 0.0):
                 fresh[*about, id] = before._replace(deleted=True, arrived=now)
@@ -363,29 +371,25 @@ class Ledger:
         sheet = self.sheets.get(key[:2])
         return fresh.get(key) or (sheet.row(key) if sheet else None)
 
-    def _is_gone(self, report: Reported, mark: str, fresh: dict[Key, Reported]) -> bool:
-        """Whether its id or its item was permanently deleted."""
-        return self._row((report.project, ANY_QUESTION, report.source, mark), fresh) is not None
-
     def _go(self, mark: Reported, fresh: dict[Key, Reported], now: float) -> None:
         """Delete what exists or arrived in the same batch; the mark does so with later reports."""
         self._is_marked = True
-        is_item, about = mark.id == ITEM_GONE + mark.item, (mark.project, mark.source)
-
-        def goes(id: str, item: str) -> bool:
-            return item_of(id, item) == mark.item if is_item else id.partition(PART)[0] == mark.id
-
-        keys = {key for key, row in fresh.items() if (key[0], key[2]) == about and goes(row.id, row.item)}
+        place = (mark.project, mark.source)
+        keys: set[Key] = set()
+        if mark.item:
+            fitting = ((key, row) for key, row in fresh.items() if (key[0], key[2]) == place)
+            keys |= {key for key, row in fitting if item_of(row.id, row.item) == mark.item}
         for (project, question), sheet in self.sheets.items():
-            if project == mark.project:
-                ids = [mark.id, *sheet.parts.get((mark.source, mark.id), ())]
-                if is_item:
-                    ids = [id for id, item in sheet.of_source(mark.source) if goes(id, item)]
-                keys.update((project, question, mark.source, id) for id in ids)
+            about = (project, question, mark.source)
+            if project == mark.project and mark.item:
+                ids = (id for id, item in sheet.of_source(mark.source) if item_of(id, item) == mark.item)
+                keys |= {(*about, id) for id in ids}
+            elif project == mark.project:
+                keys |= {(*about, id) for id in (mark.id, *self._parts.get((*about, mark.id), ()))}
         for key in keys:
             before = self._row(key, fresh)
             if before is not None and before.version != FINAL:
-                version = before.version if is_item else FINAL
+                version = before.version if mark.item else FINAL
                 fresh[key] = before._replace(version=version, deleted=True, arrived=now)
 
     def differences(self, listing: Snapshot) -> Iterator[tuple[Reported, bool]]:

@@ -172,14 +172,14 @@ def keep_sending(
                     _send(address, webhook, alert, id)
                 except Exception as error:  # whatever the other side answers, the next alert is sent too
                     fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
-                    hub.failed(SENDING, f"not delivered ({fault}); trying again")
+                    hub.fault(SENDING, f"not delivered ({fault}); trying again")
                     if stop.wait(FIRST_PAUSE * 2**attempt):
                         return
                 else:
-                    hub.worked(SENDING)
+                    hub.fault(SENDING)
                     break
             else:
-                hub.failed(SENDING, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
+                hub.fault(SENDING, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
                 log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
 
 

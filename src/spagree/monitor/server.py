@@ -74,7 +74,7 @@ def application(hub: Hub, potato_secret: str | None = None) -> Starlette:
             Route("/metrics", routes.metrics),
             Route("/healthz", routes.health),
         ],
-        exception_handlers=HANDLERS,
+        exception_handlers=dict.fromkeys((Refusal, HTTPException, BusyError, SpagreeError, Exception), _answer),
         lifespan=life,
     )
 
@@ -94,9 +94,6 @@ async def _answer(_request: Request, error: Exception) -> Response:
     elif not isinstance(error, Refusal):
         error = Refusal(500, "internal error; it was logged, please report it")
     return error.answer
-
-
-HANDLERS: dict[Any, Any] = dict.fromkeys((Refusal, HTTPException, BusyError, SpagreeError, Exception), _answer)
 
 
 class Routes:
