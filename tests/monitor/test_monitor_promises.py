@@ -26,7 +26,6 @@ from serving import Running, command, running, wait_for
 
 from postgres import Server
 from spagree.monitor import hub as hub_module
-from spagree.monitor import ledger as ledger_module
 from spagree.monitor import security
 from spagree.monitor import store as store_module
 from spagree.monitor.store import Store, about
@@ -153,7 +152,7 @@ WRITABLE = f"ALTER DATABASE {{database}} RESET default_transaction_read_only;;{O
 @contextmanager
 def an_hour_back(monitor: Running, address: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledger_module.time, "time", lambda: time.time_ns() / 1e9 - 3600)
+        patch.setattr(store_module.time, "time", lambda: time.time_ns() / 1e9 - 3600)
         yield
 
 

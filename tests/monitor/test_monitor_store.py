@@ -21,7 +21,6 @@ from serving import given, labels, restored, wait_for
 
 from postgres import Server
 from spagree.errors import FileError, MissingExtraError, UsageError
-from spagree.monitor import ledger as ledger_module
 from spagree.monitor import store as store_module
 from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import Ledger, Reported
@@ -432,7 +431,7 @@ def test_too_much_waiting_is_refused(sqlite: Held, monkeypatch: pytest.MonkeyPat
 def test_a_clock_set_back_does_not_turn_time_round(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     _, ledger, writer = sqlite
     clock = iter([1000.0, 10.0])
-    monkeypatch.setattr(ledger_module.time, "time", lambda: next(clock))
+    monkeypatch.setattr(store_module.time, "time", lambda: next(clock))
     writer.send([given("1", "ann", "yes")]).result()
     writer.send([given("1", "bob", "yes")]).result()
     monkeypatch.undo()

@@ -163,9 +163,8 @@ class Register:
     def update(self, project: str, question: str, alerts: Sequence[Alert], now: float) -> list[Alert]:
         """Compare with the alerts that should be open now, and return those that began or ended."""
         before = {key: alert for key, alert in self.open.items() if key[:2] == (project, question)}
-        current = {
-            alert.key: replace(alert, began=before[alert.key].began if alert.key in before else now) for alert in alerts
-        }
+        began = {key: alert.began for key, alert in before.items()}
+        current = {alert.key: replace(alert, began=began.get(alert.key, now)) for alert in alerts}
         ended = [replace(alert, ended=now) for key, alert in before.items() if key not in current]
         self.past = [*self.past, *ended]  # new ones: somebody may be reading the old ones
         self.open = {key: alert for key, alert in self.open.items() if key not in before} | current

@@ -125,8 +125,7 @@ def _visits(marked: MarkRows) -> polars.DataFrame:
     return seen.with_columns(polars.Series(LABEL, labels, polars.String))
 
 
-Steps = Iterable[str]
-"""What a source does until it is told to stop: after each success the words of what was wrong, or none."""
+Steps = Iterable[str]  # what a source does until told to stop; after each success what was wrong, if anything
 
 
 def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Steps], stop: threading.Event) -> None:
@@ -305,7 +304,7 @@ def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Steps:
         pause = max(COMPARED_EVERY, SHARE * (time.monotonic() - start))
 
 
-# The demo: agreement drifts in the middle, one annotator is careless, and a change of the guidelines helps ------------
+# The demo: agreement drifts in the middle, one annotator is careless, and a change of the guidelines helps ---
 
 DEMO, SENTIMENT = "demo", "sentiment"
 PEOPLE = ("ann", "bob", "cyd", "dan", "eva", "fay", "gus", "hal", "ida", "jon")

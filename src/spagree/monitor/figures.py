@@ -124,9 +124,10 @@ def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = 
         safe = Safe(trend[-1].items, trend[-1].value, trend[-1].low, trend[-1].high)
     values, to_judge = values[starts[-1] :], columns
     of_phase = columns.only(~np.isin(columns.item, closed.item[: starts[-1]]))
-    if columns.places:  # what is watched below compares labels of whole items, and a text holds any number of marks
+    if columns.places:  # labels of whole items are compared below; a text holds any number of marks
         safe, trend, values, to_judge = Safe(0, undefined=NO_BOUNDS), [], values[:0], columns.part(since=inf)
-    judged = watch.closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, settings.first))
+    enough = max(TO_JUDGE_PEOPLE, settings.first)
+    judged = watch.closed_items(to_judge.item, to_judge.annotator, to_judge.label, enough)
     sizes = np.bincount(columns.item, minlength=1)
     agreement: Agreement | SpanAgreement | None = None
     if columns.places and len(of_phase.item):
@@ -151,7 +152,7 @@ def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = 
         columns,
         safe,
         tuple(trend),
-        (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (as they are named)
+        (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (by name)
         per_hour,
         watch.fall_of(values),
         watch.watch_annotators(judged, len(columns.annotators)),

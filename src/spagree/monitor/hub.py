@@ -61,10 +61,8 @@ class Hub:
         self.expected: dict[str, int] = {}  # items of a project, where its tool says so
         self.last_event: float | None = None
         self.taken = 0
-        self.versions: Counter[Question] = Counter()
-        """How often each question was measured."""
-        self.has_lost_store = threading.Event()
-        """Another monitor has taken the store over: this one has to end."""
+        self.versions: Counter[Question] = Counter()  # how often each was measured
+        self.has_lost_store = threading.Event()  # another monitor has taken it over: this one has to end
         self._lives: dict[Question, Live] = {}
         self._dirty: set[Question] = set(self.ledger.questions())
         self._untold: list[Alert] = []
@@ -218,7 +216,7 @@ class Hub:
                     if told:
                         self.store.put(alert_table, [alert.row() for alert in told])
                     else:
-                        self.store.check(by_writing=self.writer.trouble is not None)  # what works is only looked at
+                        self.store.check(by_writing=self.writer.trouble is not None)  # or only look
                     self.writer.trouble, checked = None, time.monotonic()
                     del self._untold[: len(told)]
                 for alert in told:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isnan, nextafter
+from math import inf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -86,6 +85,7 @@ class Snapshot:
 
 
 Event = Reported | Snapshot
+Fresh = dict[Key, Reported]
 
 
 def gone(project: str, source: str, id: str = "", item: str = "") -> Reported:
@@ -162,8 +162,7 @@ class Current:
     items: Sequence[str]
     annotators: Sequence[str]
     labels: Sequence[str]
-    superseded: int = 0
-    """Replaced annotations: an annotator labelled the item again, and the last label counts."""
+    superseded: int = 0  # annotations replaced: somebody labelled the item again, and the last label counts
 
     @cached_property
     def places(self) -> dict[int, list[Place]]:
@@ -214,7 +213,7 @@ class Sheet:
     """All annotations of one question of a project, including deleted ones."""
 
     def __init__(self) -> None:
-        self.places: defaultdict[str, dict[str, int]] = defaultdict(dict)  # source → id → the place in the table
+        self.places: defaultdict[str, dict[str, int]] = defaultdict(dict)  # source → id → place in the table
         self.texts = {name: Texts() for name in CODED}
         self.alive = 0  # annotations that are not deleted
         self._table, self._size = np.empty(0, TABLE), 0
@@ -265,7 +264,7 @@ class Sheet:
         ordered = np.sort(pair)  # np.unique is a hundred times slower on a million of them
         if (ordered[1:] == ordered[:-1]).any():
             names = ((source, *each) for source, places in self.places.items() for each in places.items())
-            ids = sorted((len(id), id, source, place) for source, id, place in names)  # numbers sort as numbers
+            ids = sorted((len(id), id, source, place) for source, id, place in names)  # 9 before 10
             rank = np.empty(len(ids), np.int64)
             rank[[place for *_, place in ids]] = np.arange(len(ids))
             version, time = (np.nan_to_num(table[name], nan=-1.0) for name in ("version", "time"))
@@ -284,10 +283,9 @@ class Ledger:
         self.sheets: dict[tuple[str, str], Sheet] = {}
         self.lock = threading.Lock()
         self.seq = 0
-        self.moment = 0.0
-        """That of the latest change: it only grows, also while the clock is set back."""
+        self.moment = 0.0  # that of the latest change: it only grows, also while the clock is set back
         self._is_marked = False  # whether anything was ever permanently deleted
-        self._parts: defaultdict[Key, set[str]] = defaultdict(set)  # annotation → ids of its answers about a list
+        self._parts: defaultdict[Key, set[str]] = defaultdict(set)  # annotation → ids of its answers
 
     def questions(self) -> list[tuple[str, str]]:
         """Every project and question with annotations, ordered by name."""
@@ -298,11 +296,6 @@ class Ledger:
         """A copy of the annotations of a question that count."""
         with self.lock:
             return self.sheets[project, question].columns()
-
-    def next_moment(self) -> float:
-        """The moment of the changes that come now."""
-        self.moment = max(time.time(), nextafter(self.moment, inf))
-        return self.moment
 
     def put(self, rows: Collection[tuple[Any, ...]]) -> None:
         """Add rows that are on disk, one per annotation."""
@@ -325,9 +318,7 @@ class Ledger:
         if PART in key[3]:
             self._parts[*key[:3], key[3].partition(PART)[0]].add(key[3])
 
-    def changes(
-        self, events: Iterable[Event], now: float, fresh: dict[Key, Reported] | None = None
-    ) -> dict[Key, Reported]:
+    def changes(self, events: Iterable[Event], now: float, fresh: Fresh | None = None) -> Fresh:
         """The rows that events lead to, on top of ``fresh`` ones that are not yet added; for the writer alone."""
         fresh = {} if fresh is None else fresh
         for event in events:
@@ -340,7 +331,7 @@ class Ledger:
                 self._go(event, fresh, now)
         return fresh
 
-    def _give(self, report: Reported, fresh: dict[Key, Reported], now: float, *, is_correction: bool = False) -> None:
+    def _give(self, report: Reported, fresh: Fresh, now: float, *, is_correction: bool = False) -> None:
         key, about = report[:4], report[:3]
         whole, part, _ = report.id.partition(PART)
         is_gone, is_item_gone = (
@@ -367,11 +358,11 @@ class Ledger:
             if before and not before.deleted and (before.version or 0.0) < (report.version or 0.0):
                 fresh[*about, id] = before._replace(deleted=True, arrived=now)
 
-    def _row(self, key: Key, fresh: dict[Key, Reported]) -> Reported | None:
+    def _row(self, key: Key, fresh: Fresh) -> Reported | None:
         sheet = self.sheets.get(key[:2])
         return fresh.get(key) or (sheet.row(key) if sheet else None)
 
-    def _go(self, mark: Reported, fresh: dict[Key, Reported], now: float) -> None:
+    def _go(self, mark: Reported, fresh: Fresh, now: float) -> None:
         """Delete what exists or arrived in the same batch; the mark does so with later reports."""
         self._is_marked = True
         place = (mark.project, mark.source)
@@ -413,6 +404,6 @@ class Ledger:
                 yield row._replace(deleted=True), True
             elif now[4:7] != row[4:7]:
                 yield now._replace(id=row.id), True
-        for report in listed.values():  # one that an earlier listing omitted counts again, whatever its version
+        for report in listed.values():  # what an earlier listing omitted counts again
             before = self._row(report[:4], {})
             yield report, before is not None and before.deleted and before.arrived <= listing.as_of

@@ -38,6 +38,7 @@ LAST_WORDS = 5  # seconds that open connections and sources get when the server 
 TRIES, FIRST_PAUSE, ALERT_TIMEOUT = 6, 1.0, 10.0  # of an alert; seconds, the pause is doubled each time
 SENDING = "sending alerts"
 EXTRA = ("code", "state", "about", "project", "question", "path")
+Work = Callable[[threading.Event], None]
 log = logging.getLogger("spagree.monitor")
 
 
@@ -95,9 +96,7 @@ def serve(options: Watching, say: Any) -> None:
         steps = [(studio.name, partial(feeds.comparing, hub, studio)) for studio in studios]
         paths = [(f"file {feeds.name_of(path)}", path) for path in options.follow]
         steps += [(name, partial(feeds.following, hub, path, project)) for name, path in paths]
-        sources: list[Callable[[threading.Event], None]] = [
-            partial(feeds.keep_trying, hub, name, step) for name, step in steps
-        ]
+        sources: list[Work] = [partial(feeds.keep_trying, hub, name, step) for name, step in steps]
         if alert_url:
             waiting = queue.SimpleQueue[Alert]()
             hub.notify = waiting.put
@@ -130,7 +129,7 @@ def _end_without_store(hub: Hub, server: uvicorn.Server, stop: threading.Event) 
 
 
 @contextmanager
-def background(*runs: Callable[[threading.Event], None]) -> Iterator[list[threading.Thread]]:
+def background(*runs: Work) -> Iterator[list[threading.Thread]]:
     """Run sources beside the server, in threads that have to end soon after the event is set."""
     stop = threading.Event()
     threads = [threading.Thread(target=run, args=(stop,), name="background", daemon=True) for run in runs]

@@ -33,7 +33,8 @@ from spagree.monitor.security import Refusal, body_of, form_of, page_answer
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
 
-NOTHING_HERE = "no annotations of this project and question; see /api/v1/projects"
+SEE = "see /api/v1/projects"
+NOTHING_HERE = f"no annotations of this project and question; {SEE}"
 LABEL_STUDIO, POTATO = "/hooks/label-studio", "/hooks/potato"
 READERS = {"/api/v1/annotations": hooks.posted, LABEL_STUDIO: hooks.label_studio, POTATO: hooks.potato}
 LONGEST_MARK = 200
@@ -130,9 +131,7 @@ class Routes:
         if not matching:
             raise Refusal(404, NOTHING_HERE)
         if len(matching) > 1:
-            raise DataError(
-                f"{len(matching)} questions match; name one with project= and question=, see /api/v1/projects"
-            )
+            raise DataError(f"{len(matching)} questions match; name one with project= and question=, {SEE}")
         return matching[0]
 
     def _query(self, request: Request) -> dict[str, Any]:
@@ -188,7 +187,7 @@ class Routes:
             project, text = record.get("project"), record.get("text")
             at = None if is_form else hooks.moment(record.get("time"), "time")
             if not isinstance(project, str) or project not in {name for name, _ in self.hub.questions()}:
-                raise DataError("project is missing or unknown; see /api/v1/projects")
+                raise DataError(f"project is missing or unknown; {SEE}")
             if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_MARK or UNFIT.search(text):
                 raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters that can be stored")
             await asyncio.to_thread(self.hub.mark, project, text.strip(), at)

@@ -15,10 +15,12 @@ import queue
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from itertools import chain
+from math import inf, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +163,7 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
         """A transaction, which is kept only if nobody has taken over; a failure says why."""
-        held = sa.select(about.c.epoch).with_for_update(read=True)  # who takes over waits until this is on disk
+        held = sa.select(about.c.epoch).with_for_update(read=True)  # who takes over waits for this
         try:
             with self.engine.begin() as connection:
                 yield connection
@@ -251,7 +253,7 @@ class Store:
     def close(self) -> None:
         """Close the connections and let another process in."""
         if self.is_postgres and self._lock is not None:
-            with suppress(sa.exc.SQLAlchemyError):  # the server may be slow to notice that a connection was closed
+            with suppress(sa.exc.SQLAlchemyError):  # a server may notice a closed connection late
                 self._lock.execute(sa.select(sa.func.pg_advisory_unlock_all()))
             self._lock.close()
         self.engine.dispose()
@@ -309,8 +311,7 @@ class Writer:
         self._ledger, self._store, self._changed = ledger, store, changed
         self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._waiting, self._counting = 0, threading.Lock()
-        self.trouble: StoreError | None = None
-        """Why nothing can be stored now."""
+        self.trouble: StoreError | None = None  # why nothing can be stored now
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -353,7 +354,7 @@ class Writer:
         answers: list[int | Exception] = []
         fresh: dict[Key, Reported] = {}
         try:
-            now = self._ledger.next_moment()
+            now = self._ledger.moment = max(time.time(), nextafter(self._ledger.moment, inf))
             for events, _ in requests:
                 before = len(fresh)
                 self._ledger.changes(events, now, fresh)
