@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,34 @@ def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tupl
 def follow(hub: Hub, path: str) -> AbstractContextManager[Any]:
     """A file, folder or database is followed as `spagree monitor --follow` does it."""
     return background(partial(keep_trying, hub, f"file {name_of(path)}", partial(following, hub, path, None)))
+
+
+class Asked(BaseHTTPRequestHandler):
+    """A request to somebody else's server."""
+
+    def body(self) -> str:
+        return self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+
+    def answer(self, status: int, body: Any = None, **headers: str) -> None:
+        content = b"" if body is None else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def elsewhere(respond: Callable[[Any], None]) -> Iterator[str]:
+    """The address of somebody else's server, which answers GET and POST in this way."""
+    handler = type("Handler", (Asked,), {"do_GET": respond, "do_POST": respond})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 def once(hub: Hub, name: str, steps: Iterable[str]) -> None:

@@ -74,31 +74,27 @@ def test_the_latest_label_of_an_annotator_counts_wherever_it_is_written(hub: Hub
     assert labels(hub.ledger, "a", "label") == {("1", "ann"): "yes", ("1", "bob"): "yes", ("2", "ann"): "yes"}
 
 
-@pytest.mark.parametrize("wrong", ["9999-12-31", "1e300", "-1e17", "-5"])
-def test_a_row_whose_time_cannot_be_is_left_out_and_said(tmp_path: Path, wrong: str) -> None:
+NO_TIME = {"item": list("112"), "annotator": list("aba"), "label": list("xyx")}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "said"),
+    [
+        *(
+            (NO_TIME | {"time": ["2026-01-01T12:00", wrong, None]}, [None, 1767268800.0], "left out: 1 row ")
+            for wrong in ("9999-12-31", "1e300", "-1e17", "-5")
+        ),
+        (NO_TIME | {"label": ["x", "y\0", "x"]}, [("1", "a", "x"), ("2", "a", "x")], "left out: 1 row "),
+        ({"item": list("1122"), "annotator": ["a", None, "", "b"], "label": ["x", "y", "x", None]}, [("1", "a", "x")],
+         "left out: 2 rows "),
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_is_left_out_and_said(tmp_path: Path, rows: Any, kept: Any, said: str) -> None:
+    """Its time, a NUL in a label, nobody or nothing it is about."""
     path = tmp_path / "a.parquet"
-    times = ["2026-01-01T12:00", wrong, None]
-    polars.DataFrame({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx"), "time": times}).write_parquet(
-        path
-    )
-    found, fault = listing(str(path))
-    assert [each.time for each in found.annotations] == [None, 1767268800.0]
-    assert fault.startswith("left out: 1 row")
-
-
-def test_a_row_with_nul_is_left_out_and_said(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    polars.DataFrame({"item": list("112"), "annotator": list("aba"), "label": ["x", "y\0", "x"]}).write_parquet(path)
-    found, fault = listing(str(path))
-    assert [each.item for each in found.annotations] == ["1", "2"] and fault.startswith("left out: 1 row")
-
-
-def test_a_row_without_annotator_is_left_out_and_said(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    rows = {"item": ["1", "1", "2", "2"], "annotator": ["a", None, "", "b"], "label": ["x", "y", "x", None]}
     polars.DataFrame(rows).write_parquet(path)
     found, fault = listing(str(path))
-    assert [each[4:7] for each in found.annotations] == [("1", "a", "x")] and fault.startswith("left out: 2 rows")
+    assert [each.time if "time" in rows else each[4:7] for each in found.annotations] == kept and fault.startswith(said)
 
 
 def test_two_files_of_one_name_do_not_undo_each_other(hub: Hub, tmp_path: Path) -> None:
@@ -153,16 +149,12 @@ def test_a_folder_may_come_go_and_come_back(hub: Hub, tmp_path: Path, monkeypatc
             shutil.rmtree(folder)
 
 
-def test_values_are_spelled_as_score_spells_them(tmp_path: Path) -> None:
+def test_values_are_spelled_as_score_spells_them_and_annotators_are_needed(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     rows = {"item": [1.0, 2.0], "annotator": [7, 8], "label": [True, False]}
     polars.DataFrame(rows).write_parquet(path)
     assert [each[4:7] for each in listing(str(path))[0].annotations] == [("1", "7", "true"), ("2", "8", "false")]
-
-
-def test_a_file_without_annotators_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "counts.csv"
-    path.write_text("item,label\n1,yes\n1,no\n")
+    polars.DataFrame(rows).drop("annotator").write_parquet(path)
     with pytest.raises(SpagreeError, match="the annotators are unknown"):
         listing(str(path))
 

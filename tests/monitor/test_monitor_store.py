@@ -106,21 +106,6 @@ def test_what_comes_while_the_writer_waits_shares_a_transaction(address: str) ->
     store.close()
 
 
-def test_marks_and_alerts_are_kept(address: str) -> None:
-    hub = Hub(Store(address))
-    hub.take_now([given(str(i), "a", "x") for i in range(25)])
-    hub.mark("p", "new guidelines", 7.0)
-    hub.mark("p", "first", 5.0)
-    wait_for(lambda: hub.store.rows(alert_table, "began"))
-    hub.take_now([given(str(i), "b", "x") for i in range(25)])
-    wait_for(lambda: hub.store.rows(alert_table, "began")[0]["ended"])
-    hub.close()
-    again = Hub(Store(address))
-    assert again.marks == hub.marks == {"p": [(5.0, "first"), (7.0, "new guidelines")]}
-    assert again.register.past == hub.register.past and [each.code for each in again.register.past] == ["no_overlap"]
-    again.close()
-
-
 def test_a_second_monitor_is_refused(address: str) -> None:
     store = Store(address)
     with pytest.raises(UsageError, match="another monitor uses this store"):
@@ -446,10 +431,14 @@ def test_what_waits_is_written_before_the_end(sqlite: Held) -> None:
 
 
 def test_a_hub_comes_back_with_marks_alerts_and_figures(address: str) -> None:
+    """Of an alert that has ended, the end; of marks their order in time."""
     hub = Hub(Store(address))
-    events = [given(f"i{i}", who, "x" if i % 3 or who == "a" else "y") for i in range(30) for who in "ab"]
-    hub.take_now(events)
-    hub.mark("p", "second edition", 1.0)
+    hub.take_now([given(f"i{i}", "a", "x") for i in range(30)])
+    wait_for(lambda: hub.store.rows(alert_table, "began"))
+    hub.take_now([given(f"i{i}", "b", "x" if i % 3 else "y") for i in range(30)])
+    wait_for(lambda: hub.store.rows(alert_table, "began")[0]["ended"])
+    for at, text in ((2.0, "third edition"), (1.0, "second edition")):
+        hub.mark("p", text, at)
     before = hub.live(("p", "q"), now=True)
     hub.close()
     again = Hub(Store(address))
@@ -457,5 +446,7 @@ def test_a_hub_comes_back_with_marks_alerts_and_figures(address: str) -> None:
     assert before.agreement is not None and after.agreement is not None
     assert after.agreement.to_json() == before.agreement.to_json()
     assert (after.safe, after.trend, after.marks) == (before.safe, before.trend, before.marks)
-    assert json.dumps(again.overview()) and again.marks == {"p": [(1.0, "second edition")]}
+    assert again.marks == hub.marks == {"p": [(1.0, "second edition"), (2.0, "third edition")]}
+    assert again.register.past == hub.register.past and [each.code for each in again.register.past] == ["no_overlap"]
+    assert json.dumps(again.overview())
     again.close()
