@@ -80,9 +80,13 @@ class Asked(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def elsewhere(respond: Callable[[Any], None]) -> Iterator[str]:
+def elsewhere(respond: Callable[[Asked], None]) -> Iterator[str]:
     """The address of somebody else's server, which answers GET and POST in this way."""
-    handler = type("Handler", (Asked,), {"do_GET": respond, "do_POST": respond})
+
+    def do(asked: Asked) -> None:
+        respond(asked)
+
+    handler = type("Handler", (Asked,), {"do_GET": do, "do_POST": do})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
         yield f"http://127.0.0.1:{server.server_port}"

@@ -80,7 +80,7 @@ class Studio:
 @contextmanager
 def a_studio() -> Iterator[Studio]:
     found = Studio()
-    with elsewhere(lambda asked: found.answer(asked)) as found.address:
+    with elsewhere(found.answer) as found.address:
         yield found
 
 

@@ -144,10 +144,7 @@ def sending(hub: Hub, *statuses: int, secret: str | None = None) -> Iterator[tup
         asked.answer(statuses[min(len(seen), len(statuses)) - 1], Location="/other")
 
     waiting = queue.SimpleQueue[Alert]()
-    with (
-        elsewhere(respond) as address,
-        background(partial(run_module.keep_sending, hub, address, secret, waiting)),
-    ):
+    with elsewhere(respond) as address, background(partial(run_module.keep_sending, hub, address, secret, waiting)):
         yield waiting.put, seen
 
 
