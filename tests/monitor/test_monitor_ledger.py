@@ -147,19 +147,15 @@ def test_what_is_gone_stays_gone_in_all_questions() -> None:
     assert ledger.questions() == []
 
 
-def test_gone_before_it_came_and_within_one_batch() -> None:
+def test_gone_before_it_came_and_within_one_batch_and_nowhere_else() -> None:
     early = ledger_of(gone("p", "api", id="1/ann"), given("1", "ann", "yes", version=5.0))
     assert labels(early) == {}
     batch = Ledger()
     events = [given("1", "ann", "yes"), gone("p", "api", item="1"), given("2", "b", "x")]
     batch.put(batch.changes(events, 0.0).values())
     assert labels(batch) == {("2", "b"): "x"}
-
-
-def test_other_sources_and_projects_are_left_alone() -> None:
-    mine, theirs = given("1", "ann", "yes"), given("1", "bob", "no", source="file", project="other")
-    ledger = ledger_of(mine, theirs, gone("p", "api", item="1"))
-    assert ledger.questions() == [("other", "q")]
+    theirs = given("1", "bob", "no", source="file", project="other")
+    assert ledger_of(given("1", "ann", "yes"), theirs, gone("p", "api", item="1")).questions() == [("other", "q")]
 
 
 def test_somebody_who_annotates_an_item_again_counts_once_with_the_last() -> None:
@@ -168,14 +164,11 @@ def test_somebody_who_annotates_an_item_again_counts_once_with_the_last() -> Non
         columns = ledger_of(*order).columns("p", "q")
         assert columns.superseded == 1
         assert sorted(columns.frame().select("annotator", "label").rows()) == [("ann", "no"), ("bob", "yes")]
+    without = ledger_of(given("1", "ann", "ten", id="10"), given("1", "ann", "nine", id="9"))
+    assert labels(without) == {("1", "ann"): "ten"}  # the greater number
 
 
-def test_without_versions_the_greater_number_counts() -> None:
-    ledger = ledger_of(given("1", "ann", "ten", id="10"), given("1", "ann", "nine", id="9"))
-    assert labels(ledger) == {("1", "ann"): "ten"}
-
-
-def test_a_listing_puts_right_what_differs_and_nothing_else() -> None:
+def test_a_listing_puts_right_what_differed_when_it_was_made_and_nothing_else() -> None:
     ledger = ledger_of(*(given(item, "ann", "yes", source="tool", id=item) for item in "123"), given("9", "z", "x"))
     told = [given(item, "ann", label, source="tool", id=f"{item}*") for item, label in [("1", "yes"), ("2", "no")]]
     told.append(given("4", "ann", "yes", source="tool", id="4*"))
@@ -184,19 +177,16 @@ def test_a_listing_puts_right_what_differs_and_nothing_else() -> None:
     assert len(changes) == 3
     assert labels(ledger) == {("1", "ann"): "yes", ("2", "ann"): "no", ("4", "ann"): "yes", ("9", "z"): "x"}
     assert ledger.changes([Snapshot("p", "tool", told, as_of=300.0)], 300.0) == {}
+    assert ledger.changes([Snapshot("p", "api", [], as_of=-1.0)], 400.0) == {}  # what came after it was made
 
 
-def test_a_listing_leaves_alone_what_came_after_it_was_made() -> None:
-    ledger = Ledger()
-    ledger.put(ledger.changes([given("1", "ann", "yes", source="tool")], 50.0).values())
-    assert ledger.changes([Snapshot("p", "tool", [], as_of=40.0)], 60.0) == {}
-
-
-def test_the_order_of_arrival_is_kept_over_changes_and_times_are_those_of_the_annotation() -> None:
+def test_columns_are_copies_in_the_order_of_arrival_with_the_times_of_annotations() -> None:
     ledger = ledger_of(given("1", "a", "x", time=5.0), given("2", "a", "x"), given("1", "a", "y"))
     columns = ledger.columns("p", "q")
     assert columns.frame()["item"].to_list() == ["1", "2"]
     assert columns.time.tolist() == [5.0, 1.0]
+    ledger_of(given("1", "a", "y", time=6.0), given("2", "b", "y"), start=ledger)
+    assert columns.labels == ["x"] and columns.label.tolist() == [0, 0] and columns.item.dtype == np.int32
 
 
 def test_a_part_has_the_items_of_somebody_with_everybodys_labels() -> None:
@@ -211,10 +201,3 @@ def test_final_is_above_every_version() -> None:
     row = settled(None, given("1", "a", "x", version=FINAL, deleted=True))
     assert row is not None and settled(row, given("1", "a", "x", version=1e15)) is None
     assert settled(row, given("1", "a", "x")) is None
-
-
-def test_columns_are_copies() -> None:
-    ledger = ledger_of(given("1", "a", "x"))
-    before = ledger.columns("p", "q")
-    ledger_of(given("1", "a", "y"), given("2", "b", "y"), start=ledger)
-    assert before.labels == ["x"] and before.label.tolist() == [0] and before.item.dtype == np.int32

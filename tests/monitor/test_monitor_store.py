@@ -49,13 +49,19 @@ def held(store: Store, may_write: threading.Event) -> None:
 Held = tuple[Store, Ledger, Writer]
 
 
-@pytest.fixture
-def sqlite(tmp_path: Path) -> Iterator[Held]:
-    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+@contextmanager
+def writing(address: str) -> Iterator[Held]:
+    store, ledger = Store(address), Ledger()
     writer = Writer(ledger, store, lambda changed: None)
     yield store, ledger, writer
     writer.close()
     store.close()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[Held]:
+    with writing(str(tmp_path / "s.sqlite")) as found:
+        yield found
 
 
 def rows_of(store: Store) -> list[Reported]:
@@ -89,21 +95,19 @@ def test_many_rows_are_written_together_and_restored_as_they_were(address: str) 
 
 def test_what_comes_while_the_writer_waits_shares_a_transaction(address: str) -> None:
     """Each request is answered with its own changes, also where they overlap."""
-    store, ledger, may_write = Store(address), Ledger(), threading.Event()
-    writer = Writer(ledger, store, lambda changed: None)
-    held(store, may_write)
-    events = [given(str(i), who, "x") for i in range(60) for who in "abc"]
-    first = writer.send(events[:60])
-    wait_for(writer._queue.empty)
-    later = [writer.send(each) for each in (events[50:120], [events[120]], events[100:180], [events[0]])]
-    may_write.set()
-    assert [first.result(180), *(each.result(180) for each in later)] == [60, 60, 1, 59, 0]
-    assert writer.send(events).result() == 0
-    writer.close()
-    assert [each[:10] for each in rows_of(store)] == [each[:10] for each in events]
-    again = restored(store)
-    assert again.columns("p", "q").frame().equals(ledger.columns("p", "q").frame()) and again.seq == ledger.seq == 180
-    store.close()
+    events, may_write = [given(str(i), who, "x") for i in range(60) for who in "abc"], threading.Event()
+    with writing(address) as (store, ledger, writer):
+        held(store, may_write)
+        first = writer.send(events[:60])
+        wait_for(writer._queue.empty)
+        later = [writer.send(each) for each in (events[50:120], [events[120]], events[100:180], [events[0]])]
+        may_write.set()
+        assert [first.result(180), *(each.result(180) for each in later)] == [60, 60, 1, 59, 0]
+        assert writer.send(events).result() == 0
+        assert [each[:10] for each in rows_of(store)] == [each[:10] for each in events]
+        again = restored(store)
+        assert again.columns("p", "q").frame().equals(ledger.columns("p", "q").frame())
+        assert again.seq == ledger.seq == 180
 
 
 def test_a_second_monitor_is_refused(address: str) -> None:
@@ -241,18 +245,17 @@ def test_a_database_that_does_not_wait_for_its_disk_is_told_to(postgres: Server)
     server = postgres.another("lazy")
     server.run("ALTER DATABASE lazy SET synchronous_commit = off", "ALTER DATABASE lazy SET client_encoding = latin1")
     store = Store(server.address)
+    names = ("synchronous_commit", "client_encoding")
     with store.engine.connect() as connection:
-        settings = [
-            connection.execute(sa.text(f"SHOW {name}")).scalar() for name in ("synchronous_commit", "client_encoding")
-        ]
+        settings = [connection.execute(sa.text(f"SHOW {name}")).scalar() for name in names]
     store.write([row(1, label="\u2603")])
     assert "tester@127.0.0.1" in store.name and server.password not in store.name
     assert settings == ["on", "UTF8"] and rows_of(store) == [row(1, label="\u2603")]
     store.close()
 
 
-def test_what_waits_is_counted_exactly(sqlite: Held) -> None:
-    _, _, writer = sqlite
+def test_what_waits_is_counted_exactly_and_written_before_the_end(sqlite: Held) -> None:
+    store, _, writer = sqlite
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
 
@@ -267,23 +270,24 @@ def test_what_waits_is_counted_exactly(sqlite: Held) -> None:
         thread.join()
     sys.setswitchinterval(interval)
     wait_for(lambda: writer._waiting == 0)
+    done = [writer.send([given(str(i), "ann", "yes")]) for i in range(500)]
+    writer.close()
+    assert all(each.done() for each in done) and len(rows_of(store)) == 1300
 
 
 def test_one_value_that_cannot_be_stored_is_refused_and_those_beside_it_are_not(postgres: Server) -> None:
     """Sent while the writer waits, so that they share a transaction."""
-    store, ledger, may_write = Store(postgres.another("unlike").address), Ledger(), threading.Event()
-    writer = Writer(ledger, store, lambda changed: None)
-    held(store, may_write)
-    first = writer.send([given("0", "ann", "x")])
-    wait_for(writer._queue.empty)
-    sent = [writer.send([given(str(i), "ann", "x\0" if i == 50 else "x")]) for i in range(1, 100)]
-    may_write.set()
-    assert first.result(180) == 1
-    refused = [number for number, each in enumerate(sent, 1) if each.exception(180)]
-    assert refused == [50] and isinstance(sent[49].exception(), UnstorableError)
-    assert writer.trouble is None and len(rows_of(store)) == 99
-    writer.close()
-    store.close()
+    may_write = threading.Event()
+    with writing(postgres.another("unlike").address) as (store, _, writer):
+        held(store, may_write)
+        first = writer.send([given("0", "ann", "x")])
+        wait_for(writer._queue.empty)
+        sent = [writer.send([given(str(i), "ann", "x\0" if i == 50 else "x")]) for i in range(1, 100)]
+        may_write.set()
+        assert first.result(180) == 1
+        refused = [number for number, each in enumerate(sent, 1) if each.exception(180)]
+        assert refused == [50] and isinstance(sent[49].exception(), UnstorableError)
+        assert writer.trouble is None and len(rows_of(store)) == 99
 
 
 def test_failing_statements_are_told_without_their_values(address: str) -> None:
@@ -304,16 +308,11 @@ def test_another_schema_is_refused(address: str, monkeypatch: pytest.MonkeyPatch
         Store(address)
 
 
-def test_sqlite_waits_for_the_disk(tmp_path: Path) -> None:
+def test_sqlite_waits_for_the_disk_and_can_be_copied_while_it_is_used(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "s.sqlite"))
     with store.engine.connect() as connection:
-        assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
-        assert connection.execute(sa.text("PRAGMA synchronous")).scalar() == 2
-    store.close()
-
-
-def test_a_store_can_be_copied_while_it_is_used(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "s.sqlite"))
+        settings = [connection.execute(sa.text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")]
+    assert settings == ["wal", 2]
     store.write([row(1)])
     with (
         closing(sqlite3.connect(tmp_path / "s.sqlite")) as one,
@@ -399,15 +398,11 @@ def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(sqli
     assert sorted(row.item for row in rows_of(store)) == ["0", "1", "2"]
 
 
-def test_a_request_that_waits_is_told_of_a_failure(sqlite: Held) -> None:
+def test_a_failure_is_told_and_too_much_waiting_is_refused(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     store, _, writer = sqlite
     store.write = lambda rows: 1 / 0  # type: ignore[assignment, method-assign, return-value]
     with pytest.raises(StoreError, match="ZeroDivisionError"):
         writer.send([given("1", "ann", "yes")]).result()
-
-
-def test_too_much_waiting_is_refused(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, writer = sqlite
     monkeypatch.setattr(store_module, "WAITING", -1)
     with pytest.raises(BusyError):
         writer.send([given("1", "ann", "yes")])
@@ -421,13 +416,6 @@ def test_a_clock_set_back_does_not_turn_time_round(sqlite: Held, monkeypatch: py
     writer.send([given("1", "bob", "yes")]).result()
     monkeypatch.undo()
     assert ledger.columns("p", "q").time.tolist() == [1000.0, pytest.approx(1000.0)]
-
-
-def test_what_waits_is_written_before_the_end(sqlite: Held) -> None:
-    store, _, writer = sqlite
-    done = [writer.send([given(str(i), "ann", "yes")]) for i in range(500)]
-    writer.close()
-    assert all(each.done() for each in done) and len(rows_of(store)) == 500
 
 
 def test_a_hub_comes_back_with_marks_alerts_and_figures(address: str) -> None:
