@@ -62,28 +62,27 @@ def rows(ledger: Ledger, question: str = "mood") -> list[tuple[str, str, str]]:
     return sorted(ledger.columns("label-studio-1", question).frame().select("item", "annotator", "label").rows())
 
 
-def test_one_annotation_or_a_list() -> None:
-    one = hooks.posted(body({"item": "1", "annotator": "ann", "label": "yes"}))
-    assert one == [Reported("default", "label", "api", "1\x1fann", "1", "ann", "yes")]
-    assert len(hooks.posted(body([{"item": "1", "annotator": "ann", "label": "yes"}] * 3))) == 3
+MINUTE = "1970-01-01T00:01:00Z"
+
+
+@pytest.mark.parametrize(
+    ("posted", "taken"),
+    [
+        (b'{"item": "1", "annotator": "ann", "label": "yes"}', ("1\x1fann", "1", "ann", "yes")),
+        (b'{"item": 1e5, "annotator": 7, "label": 1.50}', ("1e5\x1f7", "1e5", "7", "1.50")),  # as it was written
+        (body({"item": "1", "annotator": "a", "label": "x", "version": MINUTE, "time": 5}),
+         ("1\x1fa", "1", "a", "x", 60.0, 5.0)),
+        (b'{"id": "7", "deleted": true}', ("7", "", "", "", None, None, True)),
+        (b'{"item": "1", "annotator": "a", "deleted": true}', ("1\x1fa", "1", "a", "", None, None, True)),
+    ],
+)  # fmt: skip
+def test_an_annotation_is_what_was_written_and_a_deletion_needs_only_what_identifies_it(
+    posted: bytes, taken: Any
+) -> None:
+    annotation = Reported("default", "label", "api", *taken)
+    assert hooks.posted(posted) == [annotation]
+    assert hooks.posted(b"[" + posted + b"," + posted + b"]") == [annotation] * 2
     assert hooks.posted(b"[]") == []
-
-
-def test_numbers_are_the_text_that_was_written() -> None:
-    found = hooks.posted(b'{"item": 1e5, "annotator": 7, "label": 1.50}')[0]
-    assert isinstance(found, Reported) and (found.item, found.annotator, found.label) == ("1e5", "7", "1.50")
-
-
-def test_versions_and_times_are_numbers_or_moments() -> None:
-    record = {"item": "1", "annotator": "a", "label": "x", "version": "1970-01-01T00:01:00Z", "time": 5}
-    found = hooks.posted(body(record))[0]
-    assert isinstance(found, Reported) and (found.version, found.time) == (60.0, 5.0)
-
-
-@pytest.mark.parametrize("record", [{"id": "7", "deleted": True}, {"item": "1", "annotator": "a", "deleted": True}])
-def test_a_deletion_needs_only_what_identifies_it(record: dict[str, Any]) -> None:
-    found = hooks.posted(body(record))[0]
-    assert isinstance(found, Reported) and found.deleted
 
 
 FINE = {"item": "1", "annotator": "a", "label": "x"}
@@ -125,12 +124,9 @@ def test_what_is_wrong_is_refused_in_words(wrong: bytes) -> None:
     assert len(str(error.value)) > 15 and "Traceback" not in str(error.value)
 
 
-def test_one_wrong_annotation_is_named_and_nothing_is_taken() -> None:
+def test_one_wrong_annotation_is_named_and_too_many_at_once_are_refused() -> None:
     with pytest.raises(DataError, match="annotation 2: label is missing"):
         hooks.posted(body([FINE, {"item": "1", "annotator": "b"}]))
-
-
-def test_too_many_at_once_are_refused() -> None:
     with pytest.raises(DataError, match="at most 50,000"):
         hooks.posted(b"[" + b",".join([b"1"] * 50_001) + b"]")
 
@@ -266,14 +262,9 @@ def test_potato_sends_the_last_state_of_an_item() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [
-        {"user_id": "a", "instance_id": "1", "annotations": {"": "x", "mood": "good"}},
-        None,
-        {},
-        {"user_id": "a", "instance_id": "1"},
-        {"user_id": "a", "annotations": {}},
-    ],
-)
+    [None, {}, {"user_id": "a", "instance_id": "1"}, {"user_id": "a", "annotations": {}},
+     {"user_id": "a", "instance_id": "1", "annotations": {"": "x", "mood": "good"}}],
+)  # fmt: skip
 def test_what_potato_never_sends_is_refused(data: Any) -> None:
     with pytest.raises(DataError):
         hooks.potato(body({**POTATO, "data": data}))
