@@ -27,14 +27,6 @@ from spagree.monitor.ledger import Ledger, Reported
 from spagree.monitor.store import BusyError, Store, StoreError, UnstorableError, Writer, alert_table
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "store.sqlite")
-    name = f"monitor_{abs(hash(str(tmp_path))) % 10**9}"
-    return str(request.getfixturevalue("postgres").another(name).address)
-
-
 def held(store: Store, may_write: threading.Event) -> None:
     """The disk is slow: nothing is written until it may be."""
     write = store.write
