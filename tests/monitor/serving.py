@@ -33,6 +33,21 @@ def given(item: str, annotator: str, label: str, **more: Any) -> Reported:
     return Reported(**usual | more, item=item, annotator=annotator, label=label)
 
 
+def body(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def completion(id: int, task: int, who: int, updated: int = 1, **answers: str | list[str]) -> dict[str, Any]:
+    """An annotation as Label Studio 1.2x has it."""
+    result = [
+        {"from_name": name, "type": "choices", "value": {"choices": [chosen] if isinstance(chosen, str) else chosen}}
+        for name, chosen in answers.items()
+    ]
+    about = {"id": id, "task": task, "completed_by": who, "updated_by": who, "was_cancelled": False}
+    times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": f"2026-01-01T00:00:{updated:02d}Z"}
+    return {**about, "result": result, **times}
+
+
 def wait_for(true: Callable[[], Any], seconds: float = 180) -> Any:
     end = time.monotonic() + seconds
     while not (found := true()):
@@ -64,14 +79,14 @@ def follow(hub: Hub, path: str) -> AbstractContextManager[Any]:
 class Asked(BaseHTTPRequestHandler):
     """A request to somebody else's server."""
 
-    def body(self) -> str:
+    def text(self) -> str:
         return self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
 
-    def answer(self, status: int, body: Any = None, **headers: str) -> None:
-        content = b"" if body is None else json.dumps(body).encode()
+    def answer(self, status: int, value: Any = None, **headers: str) -> None:
+        content = b"" if value is None else body(value)
         self.send_response(status)
-        for name, value in {"Content-Length": str(len(content)), **headers}.items():
-            self.send_header(name, value)
+        for name, text in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, text)
         self.end_headers()
         self.wfile.write(content)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars
 import pytest
-from serving import follow, given, labels, running, wait_for
+from serving import body, completion, follow, given, labels, running, wait_for
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import feeds, hooks
@@ -181,19 +181,13 @@ def test_prodigy_appends_to_its_file(hub: Hub, tmp_path: Path) -> None:
 
 
 def task(id: int, *annotations: tuple[int, int, str]) -> dict[str, Any]:
-    made = [
-        {"id": number, "completed_by": who, "was_cancelled": False, "created_at": "2026-01-01T00:00:00Z",
-         "result": [{"from_name": "mood", "to_name": "t", "type": "choices", "value": {"choices": [label]}}]}
-        for number, who, label in annotations
-    ]  # fmt: skip
+    made = [completion(number, id, who, mood=label) for number, who, label in annotations]
     return {"id": id, "data": {"text": "x"}, "annotations": made}
 
 
 def webhook(number: int, item: int, who: int, label: str) -> list[Any]:
-    made = task(item, (number, who, label))["annotations"][0]
-    annotation = {**made, "task": item, "updated_at": "2026-01-01T00:00:01Z"}
-    body = {"action": "ANNOTATION_CREATED", "annotation": annotation, "project": {"id": 1}}
-    return hooks.label_studio(json.dumps(body).encode())
+    made = completion(number, item, who, mood=label)
+    return hooks.label_studio(body({"action": "ANNOTATION_CREATED", "annotation": made, "project": {"id": 1}}))
 
 
 def test_an_export_of_label_studio_meets_its_webhooks(hub: Hub, tmp_path: Path) -> None:

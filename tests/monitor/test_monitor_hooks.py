@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
+from serving import body, completion
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks
@@ -23,22 +24,8 @@ CONFIG = (
 )
 
 
-def body(value: Any) -> bytes:
-    return json.dumps(value).encode()
-
-
 def project(**more: Any) -> dict[str, Any]:
     return {"id": 1, "label_config": CONFIG, "parsed_label_config": {"mood": {}, "topic": {}}, "task_number": 6, **more}
-
-
-def completion(id: int, task: int, who: int, updated: int, **answers: str | list[str]) -> dict[str, Any]:
-    result = [
-        {"from_name": name, "type": "choices", "value": {"choices": [chosen] if isinstance(chosen, str) else chosen}}
-        for name, chosen in answers.items()
-    ]
-    about = {"id": id, "task": task, "completed_by": who, "updated_by": who, "was_cancelled": False}
-    times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": f"2026-01-01T00:00:{updated:02d}Z"}
-    return {**about, "result": result, **times}
 
 
 def created(*args: Any, action: str = "ANNOTATION_CREATED", **answers: Any) -> bytes:

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from serving import Asked, command, elsewhere, labels, once, wait_for
+from serving import Asked, body, command, completion, elsewhere, labels, once, wait_for
 
 from spagree.errors import UsageError
 from spagree.monitor import feeds, hooks
@@ -31,9 +31,7 @@ MOOD = ("label-studio-1", "mood")
 
 
 def annotation(number: int, who: int, label: str | None, second: int = 1, **more: Any) -> dict[str, Any]:
-    result = [{"from_name": "mood", "to_name": "t", "type": "choices", "value": {"choices": [label]}}] if label else []
-    times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": f"2026-01-01T00:00:{second:02}Z"}
-    return {"id": number, "completed_by": who, "was_cancelled": False, "result": result, **times, **more}
+    return completion(number, 0, who, second, **({"mood": label} if label else {})) | more
 
 
 class Studio:
@@ -50,7 +48,7 @@ class Studio:
     def answer(self, asked: Asked) -> None:
         where, header = urlsplit(asked.path), asked.headers.get("Authorization", "")
         if asked.command == "POST":
-            asked.answer(200, {"access": "short-lived"} if json.loads(asked.body()) == {"refresh": "a.b.c"} else {})
+            asked.answer(200, {"access": "short-lived"} if json.loads(asked.text()) == {"refresh": "a.b.c"} else {})
             return
         self.asked.append((asked.path, header))
         if moved := self.moved.pop(where.path, ""):
@@ -101,8 +99,8 @@ def the_fault(hub: Hub) -> Fault:
 
 
 def hooked(hub: Hub, action: str, task: int, made: dict[str, Any]) -> None:
-    body = {"action": action, "annotation": {**made, "task": task}, "project": {"id": 1, "parsed_label_config": {"mood": {}}}}  # fmt: skip
-    hub.take_now(hooks.label_studio(json.dumps(body).encode()))
+    project = {"id": 1, "parsed_label_config": {"mood": {}}}
+    hub.take_now(hooks.label_studio(body({"action": action, "annotation": {**made, "task": task}, "project": project})))
 
 
 def test_every_page_of_every_project_is_read(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def sending(hub: Hub, *statuses: int, secret: str | None = None) -> Iterator[tup
     seen: list[tuple[str, dict[str, str], str]] = []
 
     def respond(asked: Asked) -> None:
-        seen.append((asked.command, {name.lower(): value for name, value in asked.headers.items()}, asked.body()))
+        seen.append((asked.command, {name.lower(): value for name, value in asked.headers.items()}, asked.text()))
         asked.answer(statuses[min(len(seen), len(statuses)) - 1], Location="/other")
 
     waiting = queue.SimpleQueue[Alert]()
