@@ -68,8 +68,7 @@ def refuse_unfollowable(*paths: str) -> None:
             what = "an address that is not fetched" if is_address else "a stream, which can be read only once"
             raise UsageError(f"--follow {public(path)}: {what}; follow a file, a folder or a database")
     names = [name_of(path) for path in paths]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if twice := next((name for name in names if names.count(name) > 1), ""):
         raise UsageError(f"--follow: two sources are called {twice}; rename one, or follow it with another monitor")
 
 
@@ -181,7 +180,7 @@ def _state(path: str) -> object:
         found = [(str(file), file.stat()) for file in files]
     except OSError:
         return None
-    return tuple((name, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns) for name, at in found)
+    return [(name, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns) for name, at in found]
 
 
 def _is_unfinished(path: str) -> bool:
@@ -299,7 +298,7 @@ def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Steps:
         for project, listing, wrong in studio.listings(lambda: hub.ledger.moment):
             refused += wrong
             hub.expected |= hooks.expected_items(project)
-            hub.reconcile(listing, studio.name)
+            hub.reconcile(listing, studio.address)
         yield f"left out: {count(len(refused), 'annotation')}; the first: {refused[0]}" if refused else ""
         pause = max(COMPARED_EVERY, SHARE * (time.monotonic() - start))
 
