@@ -230,13 +230,11 @@ class Sheet:
             more = np.zeros(self._size * 5 // 4 - len(self._table), TABLE)
             more["deleted"] = True
             self._table = np.concatenate([self._table, more])
+        items, annotators, labels = (self.texts[name] for name in CODED)
         places = [self.places[row[2]][row[3]] for row in rows]
-        self.alive += int(self._table["deleted"][places].sum())
-        columns = dict(zip(Reported._fields, zip(*rows, strict=True), strict=True))
-        for name in TABLE.names or ():
-            values = [self.texts[name][text] for text in columns[name]] if name in CODED else columns[name]
-            self._table[name][places] = np.array(values, TABLE[name])  # None becomes NaN
-        self.alive -= sum(columns["deleted"])
+        new = [(items[row[4]], annotators[row[5]], labels[row[6]], *row[7:]) for row in rows]
+        self.alive += sum(self._table["deleted"][places].tolist()) - sum(row[9] for row in rows)
+        self._table[places] = np.array(new, TABLE)  # None becomes NaN
 
     def row(self, key: Key) -> Reported | None:
         """An annotation as stored, deleted or not."""
