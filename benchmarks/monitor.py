@@ -27,7 +27,7 @@ import httpx
 import numpy as np
 from publish import publish
 
-from spagree.monitor.ledger import Reported, Stored
+from spagree.monitor.ledger import Reported
 from spagree.monitor.store import Store
 
 CONNECTIONS, BATCH = 64, 1000
@@ -133,8 +133,9 @@ def filled(path: Path, annotations: int) -> None:
     labels = random.choice(["x", "y", "z"], annotations, p=[0.8, 0.1, 0.1])
     for start in range(0, annotations, 50_000):
         numbers = range(start, min(start + 50_000, annotations))
-        store.write([Stored(Reported("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3 + 3 * (i // 3 % 16)}", str(labels[i]), 1.0, float(i)),
-                         i + 1, float(i)) for i in numbers])  # fmt: skip
+        names = ((str(i), f"item {i // 3}", f"a{i % 3 + 3 * (i // 3 % 16)}", str(labels[i])) for i in numbers)
+        whole = (Reported("p", "q", "api", *each, 1.0) for each in names)
+        store.write([each._replace(time=float(i), seq=i + 1) for i, each in zip(numbers, whole, strict=True)])
     store.close()
 
 

@@ -23,7 +23,7 @@ MAP = Path(__file__).parents[1] / ".github" / "CONTRIBUTING.md"
 HEAVY = {
     "polars", "duckdb", "scipy", "numpy", "narwhals", "pandas", "pyarrow", "altair", "jinja2", "pyspark", "fastexcel",
     "zstandard", "psycopg", "starlette", "uvicorn", "sqlalchemy", "sse_starlette", "msgspec", "prometheus_client",
-    "standardwebhooks", "watchfiles",
+    "standardwebhooks",
 }  # fmt: skip
 
 

@@ -29,3 +29,12 @@ def hub(tmp_path: Path) -> Iterator[object]:
     found = Hub(Store(str(tmp_path / "s.sqlite")))
     yield found
     found.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that does not exist yet, in a file and in a database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "store.sqlite")
+    name = f"monitor_{abs(hash(str(tmp_path))) % 10**9}"
+    return str(request.getfixturevalue("postgres").another(name).address)

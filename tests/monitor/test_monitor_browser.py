@@ -19,10 +19,7 @@ def opened(browser: Browser, address: str, **options: Any) -> tuple[Any, list[st
     context = browser._chromium.new_context(viewport={"width": options.pop("width", 1100), "height": 900})
     context.set_default_timeout(180_000)  # milliseconds, for a busy machine
     page, troubles = context.new_page(), []
-    page.on(
-        "console",
-        lambda message: troubles.append(f"{message.type}: {message.text}") if message.type == "error" else None,
-    )
+    page.on("console", lambda told: troubles.append(told.text) if told.type == "error" else None)
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("dialog", lambda dialog: (troubles.append("dialog"), dialog.dismiss()))
     page.add_init_script(WATCH)
@@ -67,12 +64,8 @@ def test_the_page_follows_and_keeps_its_place(browser: Browser, tmp_path: Path) 
 def test_labels_are_text(browser: Browser, tmp_path: Path) -> None:
     with running(tmp_path / "s.sqlite") as monitor:
         rows = [
-            {
-                "item": f"{text}{i}",
-                "annotator": who + HOSTILE[0],
-                "label": text if who != "b" else HOSTILE[i % 6],
-                "question": HOSTILE[1],
-            }
+            {"item": f"{text}{i}", "annotator": who + HOSTILE[0], "label": text if who != "b" else HOSTILE[i % 6]}
+            | {"question": HOSTILE[1]}
             for i in range(6)
             for text in HOSTILE
             for who in "abc"

@@ -51,11 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("--port", "0", "--follow", "-"), 2, "read only once"),
         (("--port", "0", "--follow", "pipe"), 2, "read only once"),
         (("--port", "0", "--follow", "https://me:hush@x/y?token=hush"), 2, "not fetched"),
-        (
-            ("--port", "0", "--follow", "labels.csv", "--follow", "../labels.csv"),
-            2,
-            "two sources are called labels.csv",
-        ),
+        (("--port", "0", "--follow", "labels.csv", "--follow", "../labels.csv"), 2, "two sources are called labels"),
         (("--port", "0", "--follow", "labels.csv", "--project", "x" * 201), 3, "project has 201 characters"),
         (("--port", "0", "--store", "labels.csv"), 4, "name another --store"),
         (("--port", "0", "--store", "nowhere/s.sqlite"), 4, "name another --store"),

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import polars
 import pytest
-from serving import follow, given, labels, running, wait_for
+from serving import body, completion, follow, given, labels, running, wait_for
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import feeds, hooks
-from spagree.monitor.feeds import attempt, listing
+from spagree.monitor.feeds import listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.store import Store
 
@@ -75,31 +74,27 @@ def test_the_latest_label_of_an_annotator_counts_wherever_it_is_written(hub: Hub
     assert labels(hub.ledger, "a", "label") == {("1", "ann"): "yes", ("1", "bob"): "yes", ("2", "ann"): "yes"}
 
 
-@pytest.mark.parametrize("wrong", ["9999-12-31", "1e300", "-1e17", "-5"])
-def test_a_row_whose_time_cannot_be_is_left_out_and_said(tmp_path: Path, wrong: str) -> None:
+NO_TIME = {"item": list("112"), "annotator": list("aba"), "label": list("xyx")}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "said"),
+    [
+        *(
+            (NO_TIME | {"time": ["2026-01-01T12:00", wrong, None]}, [None, 1767268800.0], "left out: 1 row ")
+            for wrong in ("9999-12-31", "1e300", "-1e17", "-5")
+        ),
+        (NO_TIME | {"label": ["x", "y\0", "x"]}, [("1", "a", "x"), ("2", "a", "x")], "left out: 1 row "),
+        ({"item": list("1122"), "annotator": ["a", None, "", "b"], "label": ["x", "y", "x", None]}, [("1", "a", "x")],
+         "left out: 2 rows "),
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_is_left_out_and_said(tmp_path: Path, rows: Any, kept: Any, said: str) -> None:
+    """Its time, a NUL in a label, nobody or nothing it is about."""
     path = tmp_path / "a.parquet"
-    times = ["2026-01-01T12:00", wrong, None]
-    polars.DataFrame({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx"), "time": times}).write_parquet(
-        path
-    )
-    found, fault = listing(str(path))
-    assert [each.time for each in found.annotations] == [None, 1767268800.0]
-    assert fault.startswith("left out: 1 row")
-
-
-def test_a_row_with_nul_is_left_out_and_said(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    polars.DataFrame({"item": list("112"), "annotator": list("aba"), "label": ["x", "y\0", "x"]}).write_parquet(path)
-    found, fault = listing(str(path))
-    assert [each.item for each in found.annotations] == ["1", "2"] and fault.startswith("left out: 1 row")
-
-
-def test_a_row_without_annotator_is_left_out_and_said(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    rows = {"item": ["1", "1", "2", "2"], "annotator": ["a", None, "", "b"], "label": ["x", "y", "x", None]}
     polars.DataFrame(rows).write_parquet(path)
     found, fault = listing(str(path))
-    assert [each[4:7] for each in found.annotations] == [("1", "a", "x")] and fault.startswith("left out: 2 rows")
+    assert [each.time if "time" in rows else each[4:7] for each in found.annotations] == kept and fault.startswith(said)
 
 
 def test_two_files_of_one_name_do_not_undo_each_other(hub: Hub, tmp_path: Path) -> None:
@@ -121,16 +116,11 @@ def test_a_name_that_is_no_text_is_shown_escaped(tmp_path: Path) -> None:
         path = os.fsdecode(bytes(tmp_path / "n") + b"\xff.csv")
         write(tmp_path / "n.csv")
         (tmp_path / "n.csv").rename(path)
-        attempt(monitor.hub, f"file {feeds.name_of(path)}", _once(monitor.hub, path))
+        monitor.hub.reconcile(listing(path)[0], path)
         assert labels(monitor.hub.ledger, "n\\udcff", "label") == EXPECTED
-        monitor.hub.failed(f"file {feeds.name_of(path)}", "words")
+        monitor.hub.fault(f"file {feeds.name_of(path)}", "words")
         for address in ("/healthz", "/metrics", "/", "/api/v1/projects"):
             assert monitor.client.get(address).status_code == 200
-
-
-def _once(hub: Hub, path: str) -> Iterator[str]:
-    hub.reconcile(listing(path)[0], path)
-    yield ""
 
 
 def test_a_file_that_changes_is_noticed_whatever_the_clock_says(hub: Hub, tmp_path: Path) -> None:
@@ -159,16 +149,12 @@ def test_a_folder_may_come_go_and_come_back(hub: Hub, tmp_path: Path, monkeypatc
             shutil.rmtree(folder)
 
 
-def test_values_are_spelled_as_score_spells_them(tmp_path: Path) -> None:
+def test_values_are_spelled_as_score_spells_them_and_annotators_are_needed(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     rows = {"item": [1.0, 2.0], "annotator": [7, 8], "label": [True, False]}
     polars.DataFrame(rows).write_parquet(path)
     assert [each[4:7] for each in listing(str(path))[0].annotations] == [("1", "7", "true"), ("2", "8", "false")]
-
-
-def test_a_file_without_annotators_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "counts.csv"
-    path.write_text("item,label\n1,yes\n1,no\n")
+    polars.DataFrame(rows).drop("annotator").write_parquet(path)
     with pytest.raises(SpagreeError, match="the annotators are unknown"):
         listing(str(path))
 
@@ -195,19 +181,13 @@ def test_prodigy_appends_to_its_file(hub: Hub, tmp_path: Path) -> None:
 
 
 def task(id: int, *annotations: tuple[int, int, str]) -> dict[str, Any]:
-    made = [
-        {"id": number, "completed_by": who, "was_cancelled": False, "created_at": "2026-01-01T00:00:00Z",
-         "result": [{"from_name": "mood", "to_name": "t", "type": "choices", "value": {"choices": [label]}}]}
-        for number, who, label in annotations
-    ]  # fmt: skip
+    made = [completion(number, id, who, mood=label) for number, who, label in annotations]
     return {"id": id, "data": {"text": "x"}, "annotations": made}
 
 
 def webhook(number: int, item: int, who: int, label: str) -> list[Any]:
-    made = task(item, (number, who, label))["annotations"][0]
-    annotation = {**made, "task": item, "updated_at": "2026-01-01T00:00:01Z"}
-    body = {"action": "ANNOTATION_CREATED", "annotation": annotation, "project": {"id": 1}}
-    return hooks.label_studio(json.dumps(body).encode())
+    made = completion(number, item, who, mood=label)
+    return hooks.label_studio(body({"action": "ANNOTATION_CREATED", "annotation": made, "project": {"id": 1}}))
 
 
 def test_an_export_of_label_studio_meets_its_webhooks(hub: Hub, tmp_path: Path) -> None:

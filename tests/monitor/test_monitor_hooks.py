@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
+from serving import body, completion
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks
 from spagree.monitor.figures import look
-from spagree.monitor.ledger import Batch, Gone, Ledger, Reported
+from spagree.monitor.ledger import Ledger, Reported, gone
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
 CONFIG = (
@@ -23,22 +24,8 @@ CONFIG = (
 )
 
 
-def body(value: Any) -> bytes:
-    return json.dumps(value).encode()
-
-
 def project(**more: Any) -> dict[str, Any]:
     return {"id": 1, "label_config": CONFIG, "parsed_label_config": {"mood": {}, "topic": {}}, "task_number": 6, **more}
-
-
-def completion(id: int, task: int, who: int, updated: int, **answers: str | list[str]) -> dict[str, Any]:
-    result = [
-        {"from_name": name, "type": "choices", "value": {"choices": [chosen] if isinstance(chosen, str) else chosen}}
-        for name, chosen in answers.items()
-    ]
-    about = {"id": id, "task": task, "completed_by": who, "updated_by": who, "was_cancelled": False}
-    times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": f"2026-01-01T00:00:{updated:02d}Z"}
-    return {**about, "result": result, **times}
 
 
 def created(*args: Any, action: str = "ANNOTATION_CREATED", **answers: Any) -> bytes:
@@ -62,28 +49,27 @@ def rows(ledger: Ledger, question: str = "mood") -> list[tuple[str, str, str]]:
     return sorted(ledger.columns("label-studio-1", question).frame().select("item", "annotator", "label").rows())
 
 
-def test_one_annotation_or_a_list() -> None:
-    one = hooks.posted(body({"item": "1", "annotator": "ann", "label": "yes"}))
-    assert one == [Reported("default", "label", "api", "1\x1fann", "1", "ann", "yes")]
-    assert len(hooks.posted(body([{"item": "1", "annotator": "ann", "label": "yes"}] * 3))) == 3
+MINUTE = "1970-01-01T00:01:00Z"
+
+
+@pytest.mark.parametrize(
+    ("posted", "taken"),
+    [
+        (b'{"item": "1", "annotator": "ann", "label": "yes"}', ("1\x1fann", "1", "ann", "yes")),
+        (b'{"item": 1e5, "annotator": 7, "label": 1.50}', ("1e5\x1f7", "1e5", "7", "1.50")),  # as it was written
+        (body({"item": "1", "annotator": "a", "label": "x", "version": MINUTE, "time": 5}),
+         ("1\x1fa", "1", "a", "x", 60.0, 5.0)),
+        (b'{"id": "7", "deleted": true}', ("7", "", "", "", None, None, True)),
+        (b'{"item": "1", "annotator": "a", "deleted": true}', ("1\x1fa", "1", "a", "", None, None, True)),
+    ],
+)  # fmt: skip
+def test_an_annotation_is_what_was_written_and_a_deletion_needs_only_what_identifies_it(
+    posted: bytes, taken: Any
+) -> None:
+    annotation = Reported("default", "label", "api", *taken)
+    assert hooks.posted(posted) == [annotation]
+    assert hooks.posted(b"[" + posted + b"," + posted + b"]") == [annotation] * 2
     assert hooks.posted(b"[]") == []
-
-
-def test_numbers_are_the_text_that_was_written() -> None:
-    found = hooks.posted(b'{"item": 1e5, "annotator": 7, "label": 1.50}')[0]
-    assert isinstance(found, Reported) and (found.item, found.annotator, found.label) == ("1e5", "7", "1.50")
-
-
-def test_versions_and_times_are_numbers_or_moments() -> None:
-    record = {"item": "1", "annotator": "a", "label": "x", "version": "1970-01-01T00:01:00Z", "time": 5}
-    found = hooks.posted(body(record))[0]
-    assert isinstance(found, Reported) and (found.version, found.time) == (60.0, 5.0)
-
-
-@pytest.mark.parametrize("record", [{"id": "7", "deleted": True}, {"item": "1", "annotator": "a", "deleted": True}])
-def test_a_deletion_needs_only_what_identifies_it(record: dict[str, Any]) -> None:
-    found = hooks.posted(body(record))[0]
-    assert isinstance(found, Reported) and found.deleted
 
 
 FINE = {"item": "1", "annotator": "a", "label": "x"}
@@ -125,12 +111,9 @@ def test_what_is_wrong_is_refused_in_words(wrong: bytes) -> None:
     assert len(str(error.value)) > 15 and "Traceback" not in str(error.value)
 
 
-def test_one_wrong_annotation_is_named_and_nothing_is_taken() -> None:
+def test_one_wrong_annotation_is_named_and_too_many_at_once_are_refused() -> None:
     with pytest.raises(DataError, match="annotation 2: label is missing"):
         hooks.posted(body([FINE, {"item": "1", "annotator": "b"}]))
-
-
-def test_too_many_at_once_are_refused() -> None:
     with pytest.raises(DataError, match="at most 50,000"):
         hooks.posted(b"[" + b",".join([b"1"] * 50_001) + b"]")
 
@@ -173,10 +156,10 @@ def test_label_studio_sends_nothing_that_cannot_be(wrong: dict[str, str]) -> Non
 
 
 def test_label_studio_deletes_tasks_and_skips() -> None:
-    gone = body({"action": "TASKS_DELETED", "tasks": [{"id": 10}], "project": project()})
-    assert hooks.label_studio(gone) == [Gone("label-studio-1", "label-studio", item="10")]
+    task_gone = body({"action": "TASKS_DELETED", "tasks": [{"id": 10}], "project": project()})
+    assert hooks.label_studio(task_gone) == [gone("label-studio-1", "label-studio", item="10")]
     both = created(1, 10, 2, 1, mood="Good"), created(2, 11, 2, 1, mood="Good")
-    assert rows(replay(*both, gone)) == [("11", "2", "Good")]
+    assert rows(replay(*both, task_gone)) == [("11", "2", "Good")]
     skipped = completion(1, 10, 2, 5, mood="Good") | {"was_cancelled": True}
     skip = body({"action": "ANNOTATION_UPDATED", "annotation": skipped, "project": project()})
     assert rows(replay(created(1, 10, 2, 1, mood="Good"), skip)) == []
@@ -189,9 +172,9 @@ def test_label_studio_sends_many_at_once_and_other_things() -> None:
     assert len(rows(replay(body(many)))) == 2
     assert hooks.label_studio(body({"action": "PROJECT_UPDATED", "project": project()})) == []
     assert hooks.label_studio(body({"action": "ANNOTATION_CREATED"})) == []  # sent without payload
-    assert hooks.expected_items(project()) == ("label-studio-1", 6)
-    assert hooks.expected_items("?") is None
-    assert hooks.expected_items(hooks.decoded(b'{"id": 1, "task_number": ' + b"9" * 5000 + b"}")) is None
+    assert hooks.expected_items(project()) == {"label-studio-1": 6}
+    assert hooks.expected_items("?") == {}
+    assert hooks.expected_items(hooks.decoded(b'{"id": 1, "task_number": ' + b"9" * 5000 + b"}")) == {}
     with pytest.raises(DataError, match="send_payload"):
         hooks.label_studio(body({"action": "ANNOTATION_CREATED", "annotation": [1], "project": project()}))
     with pytest.raises(DataError, match="webhooks send it"):
@@ -266,14 +249,9 @@ def test_potato_sends_the_last_state_of_an_item() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [
-        {"user_id": "a", "instance_id": "1", "annotations": {"": "x", "mood": "good"}},
-        None,
-        {},
-        {"user_id": "a", "instance_id": "1"},
-        {"user_id": "a", "annotations": {}},
-    ],
-)
+    [None, {}, {"user_id": "a", "instance_id": "1"}, {"user_id": "a", "annotations": {}},
+     {"user_id": "a", "instance_id": "1", "annotations": {"": "x", "mood": "good"}}],
+)  # fmt: skip
 def test_what_potato_never_sends_is_refused(data: Any) -> None:
     with pytest.raises(DataError):
         hooks.potato(body({**POTATO, "data": data}))
@@ -301,58 +279,3 @@ def test_a_saved_project_of_potato_gives_its_own_alpha() -> None:
     assert live.agreement is not None
     assert live.agreement.data.annotations == theirs["total_annotations"]
     assert live.agreement.chance["krippendorff_alpha"].value == pytest.approx(theirs["krippendorff_alpha"], abs=5e-5)
-
-
-RECORDS = st.fixed_dictionaries(
-    {"item": st.text(max_size=6) | st.integers(), "annotator": st.text(max_size=3), "label": st.sampled_from(["x", "", "é\U0001f600"])},
-    optional={
-        "version": st.none() | st.integers(-(10**16), 10**16) | st.floats(allow_nan=False),
-        "time": st.sampled_from([None, 5, 0.5, "2026-01-31T12:00:00Z", "soon"]),
-        "deleted": st.booleans() | st.none(),
-        "id": st.text(max_size=3) | st.none(),
-        "project": st.text(max_size=3),
-        "question": st.sampled_from(["q", "q" * 199, "q" * 200, "q" * 201]),
-    },
-)  # fmt: skip
-
-
-@drawn(st.lists(RECORDS, max_size=3) | RECORDS, st.booleans())
-def test_the_quick_reading_of_a_body_is_the_careful_one(records: Any, is_ascii: bool) -> None:
-    """Whatever it takes, it takes the same; whatever it does not, is refused or taken by the careful one."""
-    posted = json.dumps(records, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
-    quick = hooks._plain(posted)
-    assert quick is None or quick == hooks._one_by_one(posted)
-
-
-@drawn(st.lists(RECORDS, min_size=1, max_size=4), st.integers(0, 30))
-def test_a_long_body_is_read_as_a_short_one_is(records: list[dict[str, Any]], more: int) -> None:
-    plain = [{"item": f"i{i}", "annotator": "ann", "label": "x"} for i in range(hooks.MANY - 15 + more)]
-    posted = json.dumps([*plain, *records], ensure_ascii=False).encode("utf-8", "surrogatepass")
-    quick = hooks._plain(posted)
-    assert quick is None or list(quick) == hooks._one_by_one(posted)
-
-
-def test_many_annotations_of_a_question_are_columns() -> None:
-    records: list[dict[str, Any]] = [
-        {"item": f"i{i // 3}", "annotator": f"a{i % 3}", "label": "x", "version": i, "project": "p"} for i in range(120)
-    ]
-    records[7] |= {"id": "seven", "time": 1.5}
-    taken = hooks.posted(body(records))
-    assert isinstance(taken, Batch) and len(taken) == 120
-    assert list(taken) == [hooks._annotation(hooks.decoded(body(each))) for each in records]
-    assert not isinstance(hooks.posted(body(records[: hooks.MANY - 1])), Batch)
-    for unlike in ({"project": "other"}, {"question": "other"}, {"deleted": True}):
-        changed = hooks.posted(body([*records[:-1], records[-1] | unlike]))
-        assert not isinstance(changed, Batch) and list(changed)[:-1] == list(taken)[:-1]
-    all_deleted = hooks.posted(body([each | {"deleted": True} for each in records]))
-    assert [each.deleted for each in all_deleted if isinstance(each, Reported)] == [True] * 120
-    with pytest.raises(DataError, match="annotation 120: label is missing"):
-        hooks.posted(body([*records[:-1], records[-1] | {"label": ""}]))
-
-
-def test_most_bodies_are_read_quickly() -> None:
-    plain = {"item": "naïve", "annotator": "ann", "label": "x", "version": 2, "time": 1.5, "deleted": False, "id": "7"}
-    assert hooks._plain(body([plain]).replace(b"\\u00ef", "ï".encode())) == [
-        Reported("default", "label", "api", "7", "naïve", "ann", "x", 2.0, 1.5)
-    ]
-    assert hooks._plain(b"[" + b",".join([body(plain | {"item": "i"})] * (hooks.MOST_IN_A_BODY + 1)) + b"]") is None

@@ -6,20 +6,21 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
-from serving import labels, wait_for
+from serving import Asked, body, command, completion, elsewhere, labels, once, wait_for
 
 from spagree.errors import UsageError
 from spagree.monitor import feeds, hooks
-from spagree.monitor.feeds import LabelStudio, attempt, comparing, keep_trying
-from spagree.monitor.hub import Hub
+from spagree.monitor.feeds import LabelStudio, comparing, keep_trying
+from spagree.monitor.hub import Fault, Hub
 from spagree.monitor.run import background
 from spagree.monitor.store import BusyError
 
@@ -30,58 +31,35 @@ MOOD = ("label-studio-1", "mood")
 
 
 def annotation(number: int, who: int, label: str | None, second: int = 1, **more: Any) -> dict[str, Any]:
-    result = [{"from_name": "mood", "to_name": "t", "type": "choices", "value": {"choices": [label]}}] if label else []
-    times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": f"2026-01-01T00:00:{second:02}Z"}
-    return {"id": number, "completed_by": who, "was_cancelled": False, "result": result, **times, **more}
+    return completion(number, 0, who, second, **({"mood": label} if label else {})) | more
 
 
 class Studio:
     """Answers as Label Studio 1.2x does; ``before`` may change something before a page is sent."""
 
     def __init__(self) -> None:
+        self.address = ""
         self.tasks: dict[int, dict[int, list[dict[str, Any]]]] = {}  # project → task → annotations
         self.asked: list[tuple[str, str]] = []
         self.before: Callable[[int], None] = lambda page: None
         self.odd: dict[str, tuple[int, Any]] = {}
         self.moved: dict[str, str] = {}
-        studio = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self, body: Any, status: int = 200) -> None:
-                content = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def do_GET(self) -> None:
-                where = urlsplit(self.path)
-                header = self.headers.get("Authorization", "")
-                studio.asked.append((self.path, header))
-                if moved := studio.moved.pop(where.path, ""):
-                    self.send_response(302)
-                    self.send_header("Location", moved)
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                elif where.path in studio.odd:
-                    status, body = studio.odd[where.path]
-                    self.answer(body, status)
-                elif header not in (f"Token {SECRET}", "Bearer short-lived"):
-                    self.answer({"detail": "Invalid token."}, 401)
-                else:
-                    query = {name: values[0] for name, values in parse_qs(where.query).items()}
-                    self.answer(studio.found(where.path, query))
-
-            def do_POST(self) -> None:
-                given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self.answer({"access": "short-lived"} if given == {"refresh": "a.b.c"} else {}, 200)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
+    def answer(self, asked: Asked) -> None:
+        where, header = urlsplit(asked.path), asked.headers.get("Authorization", "")
+        if asked.command == "POST":
+            asked.answer(200, {"access": "short-lived"} if json.loads(asked.text()) == {"refresh": "a.b.c"} else {})
+            return
+        self.asked.append((asked.path, header))
+        if moved := self.moved.pop(where.path, ""):
+            asked.answer(302, Location=moved)
+        elif where.path in self.odd:
+            asked.answer(*self.odd[where.path])
+        elif header not in (f"Token {SECRET}", "Bearer short-lived"):
+            asked.answer(401, {"detail": "Invalid token."})
+        else:
+            query = {name: values[0] for name, values in parse_qs(where.query).items()}
+            asked.answer(200, self.found(where.path, query))
 
     def found(self, path: str, query: dict[str, str]) -> Any:
         page, size = int(query.get("page", 1)), int(query.get("page_size", 100))
@@ -96,26 +74,33 @@ class Studio:
         chosen = list(tasks.items())[(page - 1) * size : page * size]
         return {"total": len(tasks), "tasks": [{"id": id, "annotations": made} for id, made in chosen]}
 
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+
+@contextmanager
+def a_studio() -> Iterator[Studio]:
+    found = Studio()
+    with elsewhere(found.answer) as found.address:
+        yield found
 
 
 @pytest.fixture
 def studio() -> Iterator[Studio]:
-    found = Studio()
-    yield found
-    found.close()
+    with a_studio() as found:
+        yield found
 
 
 def compared(hub: Hub, studio: Studio, path: str = "", token: str = SECRET) -> None:
     found = LabelStudio(studio.address + path, token)
-    attempt(hub, found.name, islice(comparing(hub, found, threading.Event()), 1))
+    once(hub, found.name, islice(comparing(hub, found, threading.Event()), 1))
+
+
+def the_fault(hub: Hub) -> Fault:
+    (fault,) = hub.faults.values()
+    return fault
 
 
 def hooked(hub: Hub, action: str, task: int, made: dict[str, Any]) -> None:
-    body = {"action": action, "annotation": {**made, "task": task}, "project": {"id": 1, "parsed_label_config": {"mood": {}}}}  # fmt: skip
-    hub.take_now(hooks.label_studio(json.dumps(body).encode()))
+    project = {"id": 1, "parsed_label_config": {"mood": {}}}
+    hub.take_now(hooks.label_studio(body({"action": action, "annotation": {**made, "task": task}, "project": project})))
 
 
 def test_every_page_of_every_project_is_read(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,8 +183,7 @@ def test_an_annotation_that_cannot_be_is_left_out_and_said(hub: Hub, studio: Stu
     studio.tasks = {1: {1: [annotation(1, 7, "Good"), annotation(2, 8, "Bad", updated_at="soon")]}}
     compared(hub, studio)
     assert labels(hub.ledger, *MOOD) == {("1", "7"): "Good"}
-    (fault,) = hub.faults.values()
-    assert "left out: 1 annotation; the first: updated_at must be" in fault.words
+    assert "left out: 1 annotation; the first: updated_at must be" in the_fault(hub).words
 
 
 def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
@@ -207,6 +191,15 @@ def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
     compared(hub, studio, "/projects/2/data?tab=1", "a.b.c")
     assert [project for project, _ in hub.questions()] == ["label-studio-2"]
     assert {header for _, header in studio.asked} == {"Bearer short-lived"}
+
+
+def test_two_projects_of_one_server_are_both_compared(studio: Studio, tmp_path: Path) -> None:
+    studio.tasks = {id: {1: [annotation(id, 7, "Good")]} for id in (1, 2)}
+    (tmp_path / "token").write_text(SECRET)
+    projects = [word for id in (1, 2) for word in ("--label-studio", f"{studio.address}/projects/{id}")]
+    token = ("--label-studio-token-file", str(tmp_path / "token"))
+    with command("--store", str(tmp_path / "s.sqlite"), *projects, *token) as (_, address):
+        wait_for(lambda: len(httpx.get(f"{address}api/v1/projects", timeout=60).json()["questions"]) == 2, 20)
 
 
 @pytest.mark.parametrize(
@@ -227,13 +220,12 @@ def test_what_goes_wrong_is_shown_and_changes_nothing(
     if answer:
         studio.odd[path] = answer
     compared(hub, studio, token=token)
-    (fault,) = hub.faults.values()
+    fault = the_fault(hub)
     assert words in fault.words and token not in fault.words and not fault.is_over
     assert labels(hub.ledger, *MOOD) == {("10", "1"): "Good"}
     studio.odd.clear()
     compared(hub, studio)
-    (fault,) = hub.faults.values()
-    assert fault.is_over
+    assert the_fault(hub).is_over
 
 
 def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
@@ -247,11 +239,9 @@ def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(hub, "reconcile", busy)
         compared(hub, studio)
-    (fault,) = hub.faults.values()
-    assert fault.words == "the store did not accept it; trying again"
+    assert the_fault(hub).words == "the store did not accept it; trying again"
     compared(hub, studio)
-    (fault,) = hub.faults.values()
-    assert fault.is_over and hub.questions() == [("label-studio-1", "mood")]
+    assert the_fault(hub).is_over and hub.questions() == [("label-studio-1", "mood")]
 
 
 def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,29 +254,28 @@ def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypat
         wait_for(lambda: not labels(hub.ledger, *MOOD))
 
 
-@pytest.mark.parametrize("address", ["localhost:8080", "ftp://h", "http://", "http://h:x", "http://[h", "http://h h/"])
-def test_an_address_is_needed(address: str) -> None:
-    with pytest.raises(UsageError, match="begins with http"):
+WITH_PASSWORD = "http://me:hush@127.0.0.1:8080"
+UNUSUAL = ["localhost:8080", "ftp://h", "http://", "http://h:x", "http://[h", "http://h h/", WITH_PASSWORD]
+
+
+@pytest.mark.parametrize("address", UNUSUAL)
+def test_an_address_is_needed_and_a_password_in_it_is_refused_and_not_shown(address: str) -> None:
+    said = "cannot hold a password" if address == WITH_PASSWORD else "begins with http"
+    with pytest.raises(UsageError, match=said) as refused:
         LabelStudio(address, SECRET)
-
-
-def test_a_password_in_the_address_is_refused_and_not_shown() -> None:
-    with pytest.raises(UsageError, match="cannot hold a password") as refused:
-        LabelStudio("http://me:hush@127.0.0.1:8080", SECRET)
     assert "hush" not in str(refused.value)
 
 
 def test_the_token_goes_to_no_other_server(hub: Hub, studio: Studio) -> None:
     """A redirect to another port is an error; one on the same server is followed."""
-    other = Studio()
     studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
-    studio.moved["/api/projects/"] = f"{other.address}/api/projects/"
-    compared(hub, studio)
-    assert other.asked == [] and not hub.faults[f"Label Studio at {studio.address}"].is_over
+    with a_studio() as other:
+        studio.moved["/api/projects/"] = f"{other.address}/api/projects/"
+        compared(hub, studio)
+        assert other.asked == [] and not hub.faults[f"Label Studio at {studio.address}"].is_over
     studio.moved["/api/projects/"] = "/api/projects/?page=1&page_size=100"
     compared(hub, studio)
     assert labels(hub.ledger, *MOOD) == {("10", "1"): "Good"}
-    other.close()
 
 
 ANSWERS = {

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from serving import batch, given, labels
+from serving import given, labels
 
 from examples import examples
-from spagree.monitor.ledger import FINAL, Event, Gone, Ledger, Reported, Snapshot, Stored, settled
+from spagree.monitor.ledger import ANY_QUESTION, FINAL, Event, Ledger, Reported, Snapshot, gone, settled
 
 VERSIONED = st.builds(
     lambda number, item, who, label, version, deleted: given(
@@ -35,11 +36,11 @@ def ledger_of(*events: Event, start: Ledger | None = None) -> Ledger:
 
 def contents(ledger: Ledger) -> set[tuple[object, ...]]:
     """Every row but for when and in which order it came."""
-    kept = [row.annotation for row in rows_of(ledger)]
-    return {(*each.key, each.version, each.deleted, *(() if each.deleted else each[4:7])) for each in kept}
+    kept = rows_of(ledger)
+    return {(*each[:4], each.version, each.deleted, *(() if each.deleted else each[4:7])) for each in kept}
 
 
-def rows_of(ledger: Ledger) -> list[Stored]:
+def rows_of(ledger: Ledger) -> list[Reported]:
     """Every row, in the order of arrival."""
     found = [
         sheet.row((*question, source, id))
@@ -67,16 +68,17 @@ REPORTS = st.builds(
     st.sampled_from([None, 5.0, 6.0]),
     st.booleans(),
 )
-GONE = st.sampled_from([Gone("p", "api", id="0"), Gone("p", "api", item="i1")])
+GONE = st.sampled_from([gone("p", "api", id="0"), gone("p", "api", item="i1")])
 
 
 def expected(history: Sequence[Event]) -> dict[str, tuple[object, ...]]:
     """What counts in the end, by id: the rule of docs/monitor.md, written down a second time."""
-    gone_ids = {event.id for event in history if isinstance(event, Gone) and event.id}
-    gone_items = {event.item for event in history if isinstance(event, Gone) and event.item}
+    marks = [event for event in history if isinstance(event, Reported) and event.question == ANY_QUESTION]
+    gone_ids = {mark.id for mark in marks if not mark.item}
+    gone_items = {mark.item for mark in marks if mark.item}
     found: dict[str, Reported] = {}
     for event in history:
-        if not isinstance(event, Reported):
+        if not isinstance(event, Reported) or event in marks:
             continue
         report = event._replace(deleted=event.deleted or event.item in gone_items)
         before = found.get(report.id)
@@ -102,8 +104,7 @@ def rank(report: Reported) -> tuple[object, ...]:
 
 
 def alive(ledger: Ledger) -> dict[str, tuple[object, ...]]:
-    kept = [row.annotation for row in rows_of(ledger) if not row.annotation.deleted]
-    return {each.id: (each.item, each.annotator, each.label, each.version, each.time) for each in kept}
+    return {each.id: each[4:9] for each in rows_of(ledger) if not each.deleted}
 
 
 @drawn(st.lists(REPORTS | GONE, max_size=6))
@@ -123,63 +124,38 @@ def test_a_batch_leads_where_single_events_lead(events: list[Reported]) -> None:
     whole = Ledger()
     whole.put(whole.changes(events, 1.0).values())
     assert contents(whole) == contents(ledger_of(*events))
-    assert len(contents(whole)) == len({each.key for each in events})
+    assert len(contents(whole)) == len({each[:4] for each in events})
 
 
-@drawn(st.lists(VERSIONED.map(lambda each: each._replace(deleted=False)), min_size=1, max_size=10), st.integers(1, 9))
-@examples(50)
-def test_columns_lead_where_their_rows_lead(events: list[Reported], cut: int) -> None:
-    """Whether a batch is new is told exactly; a new one is appended as its rows would be."""
-    parts = [batch(*part) for part in (events[:cut], events[cut:]) if part]
-    columns, rows = ledger_of(given("old", "ann", "y")), ledger_of(given("old", "ann", "y"))
-    ids = [each.key for each in events]
-    assert columns.are_new(parts) == (len(set(ids)) == len(ids))
-    if columns.are_new(parts):
-        columns.append(parts, 5.0)
-        rows.put(rows.changes(events, 5.0).values())
-        assert rows_of(columns) == rows_of(rows) and columns.seq == rows.seq
-        assert columns.columns("p", "q").frame().equals(rows.columns("p", "q").frame())
-        assert columns.sheets["p", "q"].alive == rows.sheets["p", "q"].alive
-        assert not any(columns.are_new([part]) for part in parts)
-
-
-def test_the_same_id_of_another_source_or_question_is_new() -> None:
-    ledger = ledger_of(given("1", "ann", "yes"))
-    assert not ledger.are_new([batch(given("1", "ann", "no"))])
-    for more in ({"source": "potato"}, {"question": "other"}, {"project": "other"}):
-        assert ledger.are_new([batch(given("1", "ann", "no", **more)), batch(given("2", "ann", "no"))])
-
-
-def test_nothing_is_simply_new_once_something_was_permanently_deleted() -> None:
-    """What is new may belong to an item that is gone: each annotation has to be compared."""
-    ledger = ledger_of(Gone("p", "api", item="1"))
-    late = batch(given("1", "ann", "yes"), given("2", "ann", "yes"))
-    assert not ledger.are_new([late])
-    ledger.put(ledger.changes(late, 5.0).values())
-    assert labels(ledger) == {("2", "ann"): "yes"}
+def test_each_of_many_deletions_takes_no_longer_than_a_few_do() -> None:
+    """They once looked at all that came in the same batch: a minute for these."""
+    ledger = ledger_of()
+    events = [given(str(i), "ann", "yes", id=str(i), version=1.0) for i in range(15_000)]
+    ledger.put(ledger.changes(events, 1.0).values())
+    gone_again = [gone("p", "api", id=str(i)) for i in range(10_000)]
+    deleted = [each._replace(version=2.0, deleted=True) for each in events[5_000:]]
+    start = time.monotonic()
+    ledger.put(ledger.changes([*gone_again, *deleted], 2.0).values())
+    assert time.monotonic() - start < 10 and ledger.questions() == []
 
 
 def test_what_is_gone_stays_gone_in_all_questions() -> None:
     two = [given("1", "ann", "yes", id="7", question=name, version=1.0) for name in ("q", "r")]
-    ledger = ledger_of(*two, Gone("p", "api", id="7"))
+    ledger = ledger_of(*two, gone("p", "api", id="7"))
     assert ledger.questions() == []
     ledger_of(given("1", "ann", "no", id="7", version=99.0), start=ledger)
     assert ledger.questions() == []
 
 
-def test_gone_before_it_came_and_within_one_batch() -> None:
-    early = ledger_of(Gone("p", "api", id="1/ann"), given("1", "ann", "yes", version=5.0))
+def test_gone_before_it_came_and_within_one_batch_and_nowhere_else() -> None:
+    early = ledger_of(gone("p", "api", id="1/ann"), given("1", "ann", "yes", version=5.0))
     assert labels(early) == {}
     batch = Ledger()
-    events = [given("1", "ann", "yes"), Gone("p", "api", item="1"), given("2", "b", "x")]
+    events = [given("1", "ann", "yes"), gone("p", "api", item="1"), given("2", "b", "x")]
     batch.put(batch.changes(events, 0.0).values())
     assert labels(batch) == {("2", "b"): "x"}
-
-
-def test_other_sources_and_projects_are_left_alone() -> None:
-    mine, theirs = given("1", "ann", "yes"), given("1", "bob", "no", source="file", project="other")
-    ledger = ledger_of(mine, theirs, Gone("p", "api", item="1"))
-    assert ledger.questions() == [("other", "q")]
+    theirs = given("1", "bob", "no", source="file", project="other")
+    assert ledger_of(given("1", "ann", "yes"), theirs, gone("p", "api", item="1")).questions() == [("other", "q")]
 
 
 def test_somebody_who_annotates_an_item_again_counts_once_with_the_last() -> None:
@@ -188,14 +164,11 @@ def test_somebody_who_annotates_an_item_again_counts_once_with_the_last() -> Non
         columns = ledger_of(*order).columns("p", "q")
         assert columns.superseded == 1
         assert sorted(columns.frame().select("annotator", "label").rows()) == [("ann", "no"), ("bob", "yes")]
+    without = ledger_of(given("1", "ann", "ten", id="10"), given("1", "ann", "nine", id="9"))
+    assert labels(without) == {("1", "ann"): "ten"}  # the greater number
 
 
-def test_without_versions_the_greater_number_counts() -> None:
-    ledger = ledger_of(given("1", "ann", "ten", id="10"), given("1", "ann", "nine", id="9"))
-    assert labels(ledger) == {("1", "ann"): "ten"}
-
-
-def test_a_listing_puts_right_what_differs_and_nothing_else() -> None:
+def test_a_listing_puts_right_what_differed_when_it_was_made_and_nothing_else() -> None:
     ledger = ledger_of(*(given(item, "ann", "yes", source="tool", id=item) for item in "123"), given("9", "z", "x"))
     told = [given(item, "ann", label, source="tool", id=f"{item}*") for item, label in [("1", "yes"), ("2", "no")]]
     told.append(given("4", "ann", "yes", source="tool", id="4*"))
@@ -204,19 +177,16 @@ def test_a_listing_puts_right_what_differs_and_nothing_else() -> None:
     assert len(changes) == 3
     assert labels(ledger) == {("1", "ann"): "yes", ("2", "ann"): "no", ("4", "ann"): "yes", ("9", "z"): "x"}
     assert ledger.changes([Snapshot("p", "tool", told, as_of=300.0)], 300.0) == {}
+    assert ledger.changes([Snapshot("p", "api", [], as_of=-1.0)], 400.0) == {}  # what came after it was made
 
 
-def test_a_listing_leaves_alone_what_came_after_it_was_made() -> None:
-    ledger = Ledger()
-    ledger.put(ledger.changes([given("1", "ann", "yes", source="tool")], 50.0).values())
-    assert ledger.changes([Snapshot("p", "tool", [], as_of=40.0)], 60.0) == {}
-
-
-def test_the_order_of_arrival_is_kept_over_changes_and_times_are_those_of_the_annotation() -> None:
+def test_columns_are_copies_in_the_order_of_arrival_with_the_times_of_annotations() -> None:
     ledger = ledger_of(given("1", "a", "x", time=5.0), given("2", "a", "x"), given("1", "a", "y"))
     columns = ledger.columns("p", "q")
     assert columns.frame()["item"].to_list() == ["1", "2"]
     assert columns.time.tolist() == [5.0, 1.0]
+    ledger_of(given("1", "a", "y", time=6.0), given("2", "b", "y"), start=ledger)
+    assert columns.labels == ["x"] and columns.label.tolist() == [0, 0] and columns.item.dtype == np.int32
 
 
 def test_a_part_has_the_items_of_somebody_with_everybodys_labels() -> None:
@@ -228,13 +198,6 @@ def test_a_part_has_the_items_of_somebody_with_everybodys_labels() -> None:
 
 
 def test_final_is_above_every_version() -> None:
-    row = settled(None, given("1", "a", "x", version=FINAL, deleted=True), 1, 0.0)
-    assert row is not None and settled(row, given("1", "a", "x", version=1e15), 2, 0.0) is None
-    assert settled(row, given("1", "a", "x"), 2, 0.0) is None
-
-
-def test_columns_are_copies() -> None:
-    ledger = ledger_of(given("1", "a", "x"))
-    before = ledger.columns("p", "q")
-    ledger_of(given("1", "a", "y"), given("2", "b", "y"), start=ledger)
-    assert before.labels == ["x"] and before.label.tolist() == [0] and before.item.dtype == np.int32
+    row = settled(None, given("1", "a", "x", version=FINAL, deleted=True))
+    assert row is not None and settled(row, given("1", "a", "x", version=1e15)) is None
+    assert settled(row, given("1", "a", "x")) is None

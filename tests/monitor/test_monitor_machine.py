@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from serving import batch, given
+from serving import given, restored
 
 import spagree
 from examples import examples
@@ -17,7 +17,7 @@ from spagree.estimate.watch import closed_items
 from spagree.monitor.alerts import alerts
 from spagree.monitor.figures import look
 from spagree.monitor.hub import Hub
-from spagree.monitor.ledger import Gone, Ledger, Reported
+from spagree.monitor.ledger import Reported, gone
 from spagree.monitor.store import Store
 
 ITEMS, PEOPLE, LABELS = st.integers(0, 4).map(str), st.sampled_from(["ann", "bob", "cyd"]), st.sampled_from("xyz")
@@ -73,12 +73,12 @@ class Monitor(RuleBasedStateMachine):
         self.version += 1
         events = [given(*row, version=self.version + place / 100) for place, row in enumerate(rows)]
         self.sent += events
-        self.hub.take_now(batch(*events))
+        self.hub.take_now(events)
         self.expected |= {(item, who): label for item, who, label in rows if item not in self.gone}
 
     @rule(item=ITEMS)
     def an_item_goes(self, item: str) -> None:
-        self.hub.take_now([Gone("p", "api", item=item)])
+        self.hub.take_now([gone("p", "api", item=item)])
         self.gone.add(item)
         self.expected = {key: label for key, label in self.expected.items() if key[0] != item}
 
@@ -92,12 +92,10 @@ class Monitor(RuleBasedStateMachine):
         if not self.expected:
             assert self.hub.questions() == []
             return
-        live = self.hub.fresh(QUESTION)
+        live = self.hub.live(QUESTION, now=True)
         frame = live.columns.frame()
         assert {(item, who): label for item, who, label, _ in frame.rows()} == self.expected
-        recount = Ledger()
-        for rows in self.hub.store.tuples():
-            recount.restore(rows)
+        recount = restored(self.hub.store)
         again = look(*QUESTION, recount.columns(*QUESTION))
         plain = spagree.measure([(item, who, label) for (item, who), label in self.expected.items()])
         assert live.agreement is not None and again.agreement is not None

@@ -69,25 +69,19 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     found.mark("p", "second guidelines", 1.7e9 + 60)
     found.expected["p"] = 200
     found.reconciled["file labels.csv"] = Reconciled(0.0, 3, 5)
-    found.fresh(QUESTION)
+    found.live(QUESTION, now=True)
     yield found
     found.close()
 
 
 def rendered(hub: Hub) -> tuple[str, str]:
-    version, live = hub.live(QUESTION)
-    found = page.changing(hub, live, version)
-    return page.render(hub, QUESTION, {"annotator": "", "hours": 0, "address": "http://127.0.0.1:1"}, found)
+    return page.render(hub, hub.live(QUESTION), {"annotator": "", "hours": 0, "address": "http://127.0.0.1:1"})
 
 
-def test_the_page_is_whole_html_with_ids_that_occur_once(hub: Hub) -> None:
+def test_the_page_is_whole_html_whose_links_lead_somewhere(hub: Hub) -> None:
     found = Structure(rendered(hub)[0])
     assert found.open == [] and len(set(found.ids)) == len(found.ids)
     assert {"live", "main", "mark-form"} <= set(found.ids)
-
-
-def test_every_link_within_the_page_leads_somewhere(hub: Hub) -> None:
-    found = Structure(rendered(hub)[0])
     inner = {link[1:] for link in found.links if link.startswith("#")}
     assert inner <= set(found.ids) and any(link.startswith("/report?project=p") for link in found.links)
     assert not [link for link in found.links if link.startswith(("http:", "https:", "//"))]
@@ -105,18 +99,19 @@ def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else(hub: Hub) ->
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     assert len(scripts) == 3 and policy.count("'sha256-") == 4
     assert "unsafe" not in policy and "connect-src 'self'" in policy and "form-action 'self'" in policy
+    html, policy = page.login()
+    assert "<script" not in html and "script-src 'none'" in policy and "form-action 'self'" in policy
 
 
 def test_charts_and_their_places_belong_together(hub: Hub) -> None:
-    version, live = hub.live(QUESTION)
-    found = page.changing(hub, live, version)
+    found = page.changing(hub, hub.live(QUESTION))
     places = {name for html in found["sections"].values() for name in re.findall(r'data-chart="([^"]+)"', html)}
     assert places == set(found["specs"]) and "trend" in places
     assert json.dumps(found, allow_nan=False)
 
 
 def test_the_report_of_the_phase_counts_from_the_last_mark_on(hub: Hub) -> None:
-    live = hub.live(QUESTION)[1]
+    live = hub.live(QUESTION)
     html, policy = page.report(live)
     assert live.agreement is not None and live.agreement.data.items == live.safe.items < 150
     assert f"{live.agreement.data.annotations:,} annotations of {live.safe.items:,} items" in html
@@ -124,11 +119,13 @@ def test_the_report_of_the_phase_counts_from_the_last_mark_on(hub: Hub) -> None:
     assert {step.phase for step in live.trend} == {0, 1}
 
 
-def test_a_project_without_pairs_says_so(tmp_path: Path) -> None:
+def test_an_empty_store_and_a_project_without_pairs_say_so(tmp_path: Path) -> None:
     hub = Hub(Store(str(tmp_path / "s.sqlite")))
+    html, _ = page.render(hub, None, {"address": "http://127.0.0.1:8765"})
+    assert "curl -X POST http://127.0.0.1:8765/api/v1/annotations" in html
     hub.take_now([given(str(i), "ann", "yes") for i in range(5)])
-    live = hub.fresh(QUESTION)
-    found = page.changing(hub, live, 1)
+    live = hub.live(QUESTION, now=True)
+    found = page.changing(hub, live)
     text = Structure(found["sections"]["live"]).text
     assert "Too early to tell" in text and "The chart needs two closed items." in text
     assert "trend" not in found["specs"]
@@ -140,41 +137,24 @@ def alert(title: str) -> Alert:
 
 
 def test_the_verdict_names_one_alert_and_counts_several(hub: Hub) -> None:
-    live = hub.live(QUESTION)[1]
+    live = hub.live(QUESTION)
     assert page.verdict(live, [alert("Ann is apart")])[1] == "One thing needs a look: Ann is apart."
     assert page.verdict(live, [alert("a"), alert("b")])[1] == "2 things need a look: a · b"
     assert page.verdict(live, [alert(each) for each in "abcde"])[1] == "5 things need a look: a · b · c · d · …"
 
 
-def test_nothing_has_arrived(tmp_path: Path) -> None:
-    hub = Hub(Store(str(tmp_path / "s.sqlite")))
-    html, _ = page.render(hub, None, {"address": "http://127.0.0.1:8765"}, page.NOTHING)
-    assert "curl -X POST http://127.0.0.1:8765/api/v1/annotations" in html
-    hub.close()
-
-
-def test_the_login_page_runs_nothing() -> None:
-    html, policy = page.login()
-    assert "<script" not in html and "script-src 'none'" in policy and "form-action 'self'" in policy
-
-
-def rows(count: int) -> list[dict[str, object]]:
-    texts = {"when": "now", "shown": "0.8", "bounds": "0.7 to 0.9", "latest": "0.8"}
-    return [
-        {"time": 1e12 + i, "value": 0.8, "low": 0.7, "high": 0.9, "recent": 0.8, "items": i, **texts}
-        for i in range(count)
-    ]
+def rows(count: int, low: float = 0.7, high: float = 0.9) -> list[dict[str, object]]:
+    figures = {"value": 0.8, "low": low, "high": high, "recent": 0.8, "when": "now", "shown": "0.8", "latest": "0.8"}
+    return [{**figures, "time": 1e12 + i, "items": i, "bounds": f"{low} to {high}"} for i in range(count)]
 
 
 @pytest.mark.parametrize(("target", "marks", "layers"), [(None, 0, 4), (0.7, 0, 5), (None, 2, 6), (0.7, 1, 7)])
-def test_the_trend_shows_target_and_marks(target: float | None, marks: int, layers: int) -> None:
+def test_the_trend_shows_target_and_marks_and_its_scale_holds_what_is_drawn(
+    target: float | None, marks: int, layers: int
+) -> None:
     noted = [{"time": 1e12 + i, "text": "<b>new</b>"} for i in range(marks)]
     spec = trend(rows(5), noted, target)
     assert len(spec["layer"]) == layers
     low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert 0 <= low <= 0.7 and 0.9 <= high <= 1
-
-
-def test_the_scale_of_the_trend_holds_what_is_drawn() -> None:
-    wide = [{**row, "low": 0.0, "high": 1.0} for row in rows(3)]
-    assert trend(wide, [], None)["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]
+    assert trend(rows(3, 0.0, 1.0), [], None)["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]

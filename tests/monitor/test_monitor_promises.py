@@ -26,10 +26,10 @@ from serving import Running, command, running, wait_for
 
 from postgres import Server
 from spagree.monitor import hub as hub_module
-from spagree.monitor import ledger as ledger_module
 from spagree.monitor import security
 from spagree.monitor import store as store_module
 from spagree.monitor.store import Store, about
+from spagree.read.databases.addresses import is_server
 
 ROUNDS = int(os.environ.get("SPAGREE_FAULTS", "1"))
 AROUND = 40 if ROUNDS == 1 else 500  # acknowledgements before and after a fault
@@ -153,7 +153,7 @@ WRITABLE = f"ALTER DATABASE {{database}} RESET default_transaction_read_only;;{O
 @contextmanager
 def an_hour_back(monitor: Running, address: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledger_module.time, "time", lambda: time.time_ns() / 1e9 - 3600)
+        patch.setattr(store_module.time, "time", lambda: time.time_ns() / 1e9 - 3600)
         yield
 
 
@@ -207,34 +207,27 @@ POSTGRES: dict[str, tuple[Fault, bool]] = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("sqlite", name) for name in SQLITE] + [("postgresql", name) for name in POSTGRES]
+    ("address", "name"),
+    [("sqlite", name) for name in SQLITE] + [("postgresql", name) for name in POSTGRES],
+    indirect=["address"],
 )
-def test_nothing_acknowledged_is_lost(
-    kind: str, name: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_acknowledged_is_lost(address: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a fault lasts whoever posts is told why, /healthz says so, and afterwards it goes on."""
-    fault, is_refusing = (SQLITE if kind == "sqlite" else POSTGRES)[name]
-    address = str(tmp_path / "s.sqlite")
-    if kind == "postgresql":
-        address = request.getfixturevalue("postgres").another("promises").address
+    fault, is_refusing = (POSTGRES if is_server(address) else SQLITE)[name]
     monkeypatch.setattr(hub_module, "CHECKED_EVERY", 0.2)
-    with running(address) as monitor:
-        senders = Senders(monitor.address)
-        try:
-            for _ in range(ROUNDS):
-                senders.more()
-                with fault(monitor, address):
-                    if is_refusing:
-                        refused = len(senders.refused)
-                        wait_for(lambda: len(senders.refused) > refused)  # noqa: B023
-                        health = wait_for(lambda: _unhealthy(monitor))
-                        assert health["status"] == "failing" and "stored" in health["error"]
-                    else:
-                        senders.more()
-                senders.more()
-                wait_for(lambda: monitor.client.get("/healthz").status_code == 200)
-        finally:
-            senders.close()
+    with running(address) as monitor, closing(Senders(monitor.address)) as senders:
+        for _ in range(ROUNDS):
+            senders.more()
+            with fault(monitor, address):
+                if is_refusing:
+                    refused = len(senders.refused)
+                    wait_for(lambda: len(senders.refused) > refused)  # noqa: B023
+                    health = wait_for(lambda: _unhealthy(monitor))
+                    assert health["status"] == "failing" and "stored" in health["error"]
+                else:
+                    senders.more()
+            senders.more()
+            wait_for(lambda: monitor.client.get("/healthz").status_code == 200)
     check(senders, address)
 
 
@@ -295,70 +288,45 @@ def test_a_cut_network_is_told_and_outlived(postgres: Server, monkeypatch: pytes
     with closing(Cable(server.port)) as cable:
         address = server.address.replace(f":{server.port}/", f":{cable.port}/")
         with running(address) as monitor:
-            senders = Senders(monitor.address)
-            try:
+            with closing(Senders(monitor.address)) as senders:
                 for _ in range(ROUNDS):
                     senders.more()
                     cable.cut()
                     wait_for(lambda: senders.refused and _unhealthy(monitor))
                     cable.join()
                     senders.more()
-            finally:
-                senders.close()
             assert server.password not in str(senders.refused)
     check(senders, server.address)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_whoever_was_taken_over_acknowledges_nothing_more(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whoever_was_taken_over_acknowledges_nothing_more(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is gone with its connection, or never was: the second monitor numbers rows, the first one stops."""
     monkeypatch.setattr(hub_module, "CHECKED_EVERY", 0.2)
-    address = str(tmp_path / "s.sqlite")
-    if kind == "postgresql":
-        address = request.getfixturevalue("postgres").another("taken").address
     monkeypatch.setattr(Store, "_hold", lambda self: None)
-    with running(address) as first:
-        one = Senders(first.address)
-        try:
-            one.more()
-            with running(address) as second:
-                two = Senders(second.address)
-                try:
-                    wait_for(lambda: one.refused and first.hub.has_lost_store.is_set())
-                    acknowledged = len(one.acknowledged)
-                    two.more()
-                finally:
-                    two.close()
-                assert "another monitor has taken this store over" in str(one.refused[-1])
-                assert "taken" in first.client.get("/healthz").json()["error"]
-                assert len(one.acknowledged) == acknowledged
-        finally:
-            one.close()
+    with running(address) as first, closing(Senders(first.address)) as one:
+        one.more()
+        with running(address) as second:
+            with closing(Senders(second.address)) as two:
+                wait_for(lambda: one.refused and first.hub.has_lost_store.is_set())
+                acknowledged = len(one.acknowledged)
+                two.more()
+            assert "another monitor has taken this store over" in str(one.refused[-1])
+            assert "taken" in first.client.get("/healthz").json()["error"]
+            assert len(one.acknowledged) == acknowledged
     check(one, address)
     check(two, address)
 
 
 @pytest.mark.parametrize("way", ["kill", "terminate"])
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_monitor_that_ends_in_the_middle_has_kept_what_it_acknowledged(
-    kind: str, way: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    address = str(tmp_path / "s.sqlite")
-    if kind == "postgresql":
-        address = request.getfixturevalue("postgres").another("ended").address
+def test_a_monitor_that_ends_in_the_middle_has_kept_what_it_acknowledged(address: str, way: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     line = [sys.executable, "-m", "spagree", "monitor", "--port", str(port), "--store", address]
-    senders = Senders(f"http://127.0.0.1:{port}")
-    try:
+    with closing(Senders(f"http://127.0.0.1:{port}")) as senders:
         for _ in range(ROUNDS):
             with subprocess.Popen(line, stderr=subprocess.DEVNULL) as process:
                 senders.more()
                 getattr(process, way)()
-    finally:
-        senders.close()
     check(senders, address)
 
 

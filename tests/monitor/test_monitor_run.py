@@ -11,12 +11,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from serving import command, follow, given, labels, wait_for
+from serving import Asked, command, elsewhere, follow, given, labels, wait_for
 from standardwebhooks import Webhook
 
 from spagree.monitor import feeds
@@ -25,7 +25,7 @@ from spagree.monitor.alerts import Alert
 from spagree.monitor.feeds import listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.run import JsonLines, background
-from spagree.monitor.store import Store, StoreError
+from spagree.monitor.store import Store, StoreError, alert_table
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
 
@@ -129,74 +129,44 @@ def test_an_export_of_label_studio_gives_what_measure_gives(hub: Hub) -> None:
     hub.reconcile(listing(str(path), project="label-studio-1")[0])
     expected = spagree.measure_all(str(path), duplicates="last")
     for question, agreement in expected.items():
-        live = hub.fresh(("label-studio-1", question))
+        live = hub.live(("label-studio-1", question), now=True)
         assert live.agreement is not None and live.agreement.data.annotations == agreement.data.annotations
         assert live.agreement.spa.value == agreement.spa.value
 
 
-class Receiver(BaseHTTPRequestHandler):
-    """Fails once, then takes what comes."""
-
-    seen: list[tuple[dict[str, str], str]] = []  # noqa: RUF012
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.seen.append(({name.lower(): value for name, value in self.headers.items()}, body))
-        self.send_response(500 if len(self.seen) == 1 else 204)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @contextmanager
-def sending(hub: Hub, address: str, secret: str | None = None) -> Iterator[Callable[[Alert], None]]:
+def sending(hub: Hub, *statuses: int, secret: str | None = None) -> Iterator[tuple[Callable[[Alert], None], list[Any]]]:
+    """Alerts are sent to a server of somebody else, which answers with these statuses, the last one from then on."""
+    seen: list[tuple[str, dict[str, str], str]] = []
+
+    def respond(asked: Asked) -> None:
+        seen.append((asked.command, {name.lower(): value for name, value in asked.headers.items()}, asked.text()))
+        asked.answer(statuses[min(len(seen), len(statuses)) - 1], Location="/other")
+
     waiting = queue.SimpleQueue[Alert]()
-    with background(partial(run_module.keep_sending, hub, address, secret, waiting)):
-        yield waiting.put
+    with elsewhere(respond) as address, background(partial(run_module.keep_sending, hub, address, secret, waiting)):
+        yield waiting.put, seen
 
 
 def test_alerts_are_posted_signed_and_tried_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "FIRST_PAUSE", 0.01)
-    Receiver.seen.clear()
-    with HTTPServer(("127.0.0.1", 0), Receiver) as receiver:
-        threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
-        with sending(hub, f"http://127.0.0.1:{receiver.server_port}/", "shared secret") as send:
-            send(Alert("p", "q", "below_target", "Agreement is below the target", "words", "do", began=1.0))
-            wait_for(lambda: len(Receiver.seen) == 2)
-        receiver.shutdown()
-    headers, body = Receiver.seen[1]
+    with sending(hub, 500, 204, secret="shared secret") as (send, seen):
+        send(Alert("p", "q", "below_target", "Agreement is below the target", "words", "do", began=1.0))
+        wait_for(lambda: len(seen) == 2)
+    _, headers, body = seen[1]
     found = Webhook(b"shared secret").verify(body, headers)
     assert found["type"] == "alert.open" and found["data"]["code"] == "below_target" and "secret" not in body
-    assert Receiver.seen[0][0]["webhook-id"] == headers["webhook-id"]
+    assert seen[0][1]["webhook-id"] == headers["webhook-id"]
 
 
 def test_a_post_that_is_sent_elsewhere_stays_undelivered(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would become a GET without its body, or go to somebody else."""
     monkeypatch.setattr(run_module, "FIRST_PAUSE", 0.001)
-    asked: list[str] = []
-
-    class Elsewhere(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.append("POST")
-            self.send_response(302)
-            self.send_header("Location", "/other")
-            self.end_headers()
-
-        def do_GET(self) -> None:
-            asked.append("GET")
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Elsewhere) as receiver:
-        threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()
-        with sending(hub, f"http://127.0.0.1:{receiver.server_port}/") as send:
-            for times in (1, 2):  # the thread is still there
-                send(Alert("p", "q", "below_target", "t", "w", "d"))
-                wait_for(lambda times=times: len(asked) == times * run_module.TRIES)
-        receiver.shutdown()
-    assert set(asked) == {"POST"} and "302" in hub.faults["sending alerts"].words
+    with sending(hub, 302) as (send, seen):
+        for times in (1, 2):  # the thread is still there
+            send(Alert("p", "q", "below_target", "t", "w", "d"))
+            wait_for(lambda times=times: len(seen) == times * run_module.TRIES)
+    assert {method for method, *_ in seen} == {"POST"} and "302" in hub.faults["sending alerts"].words
 
 
 def test_an_alert_waits_for_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,16 +174,16 @@ def test_an_alert_waits_for_the_store(tmp_path: Path, monkeypatch: pytest.Monkey
     told: list[Alert] = []
     hub = Hub(Store(str(tmp_path / "t.sqlite")), notify=told.append)
 
-    def full(rows: object) -> None:
+    def full(*_: object) -> None:
         raise StoreError("the store did not accept it (full)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(hub.store, "write_alerts", full)
+        patch.setattr(hub.store, "put", full)
         hub.take_now([given(str(i), "a", "x") for i in range(25)])
         wait_for(lambda: "full" in hub.trouble())
         assert told == [] and hub.register.open
     wait_for(lambda: [each.code for each in told] == ["no_overlap"] and not hub.trouble())
-    assert [row["code"] for row in hub.store.alerts()] == ["no_overlap"]
+    assert [row["code"] for row in hub.store.rows(alert_table, "began")] == ["no_overlap"]
     hub.close()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -74,9 +73,11 @@ RIGHT = [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"Bearer  {TOKEN} "]
 WRONG = [f"Basic {TOKEN}", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x", "Bearer ", "Bearer", TOKEN, "Bearer \u00fc"]
 
 
-@pytest.mark.parametrize("given", RIGHT + WRONG)
-def test_only_the_token_opens(guard: Guard, given: str) -> None:
-    assert ask(guard, "/api/v1/agreement", authorization=given)[0] == (200 if given in RIGHT else 401)
+def test_only_the_token_opens(guard: Guard) -> None:
+    for given in RIGHT:
+        assert ask(guard, "/api/v1/agreement", authorization=given)[0] == 200
+    for given in WRONG:
+        assert ask(guard, "/api/v1/agreement", authorization=given)[0] == 401
 
 
 def test_a_token_is_compared_in_constant_time(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,13 +118,10 @@ def test_signing_in_gives_a_session_that_opens(guard: Guard) -> None:
     assert ask(Guard(inside, TOKEN), cookie=cookie)[0] == 401  # another server does not know it
 
 
-@pytest.mark.parametrize("body", [b"", b"token=", b"token=wrong", b"other=1", b"\xff=\xff", f"token={TOKEN}x".encode()])
-def test_signing_in_needs_the_token(guard: Guard, body: bytes) -> None:
-    status, headers, _ = ask(guard, "/login", method="POST", body=body)
-    assert status == 401 and "set-cookie" not in headers
-
-
-def test_without_a_token_there_is_nothing_to_sign_in_to(open_guard: Guard) -> None:
+def test_signing_in_needs_the_token_and_a_monitor_that_has_one(guard: Guard, open_guard: Guard) -> None:
+    for body in (b"", b"token=", b"token=wrong", b"other=1", b"\xff=\xff", f"token={TOKEN}x".encode()):
+        status, headers, _ = ask(guard, "/login", method="POST", body=body)
+        assert status == 401 and "set-cookie" not in headers
     assert ask(open_guard, "/login", method="POST", body=b"token=")[0] == 401
 
 
@@ -182,21 +180,31 @@ def test_what_is_no_request_passes() -> None:
     assert seen == ["lifespan"]
 
 
-def request(chunks: list[bytes], pause: Callable[[], Any] | None = None) -> Any:
-    class Request:
-        async def stream(self) -> Any:
-            for chunk in chunks:
-                if pause:
-                    await asyncio.sleep(pause())
-                yield chunk
+class Slow:
+    """A request whose body comes in chunks, with a pause before each."""
 
-    return Request()
+    def __init__(self, chunks: list[bytes], pause: float = 0.0) -> None:
+        self.chunks, self.pause = chunks, pause
+
+    async def stream(self) -> Any:
+        for chunk in self.chunks:
+            await asyncio.sleep(self.pause)
+            yield chunk
 
 
-def test_bodies_are_read_up_to_the_limit() -> None:
-    assert asyncio.run(security.body_of(request([b"12345", b"67890"]), 10)) == b"1234567890"
+def body_of(chunks: list[bytes], pause: float = 0.0) -> bytes:
+    return asyncio.run(security.body_of(Slow(chunks, pause), 10))  # type: ignore[arg-type]
+
+
+def test_bodies_are_read_up_to_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert body_of([b"12345", b"67890"]) == b"1234567890"
     with pytest.raises(security.Refusal, match="larger than 10 bytes"):
-        asyncio.run(security.body_of(request([b"12345", b"678901"]), 10))
+        body_of([b"12345", b"678901"])
+    monkeypatch.setattr(security, "SLOWEST_BODY", 0.05)
+    start = time.monotonic()
+    with pytest.raises(security.Refusal, match="did not arrive"):
+        body_of([b""] * 10_000, 0.02)
+    assert time.monotonic() - start < 60
 
 
 @pytest.mark.parametrize(
@@ -217,11 +225,3 @@ def test_whoever_has_no_token_gets_an_answer_and_no_more(
     guard: Guard, method: str, path: str, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     assert ask(guard, path, method=method, body=body, **headers)[0] == status
-
-
-def test_bodies_that_trickle_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "SLOWEST_BODY", 0.05)
-    start = time.monotonic()
-    with pytest.raises(security.Refusal):
-        asyncio.run(security.body_of(request([b"x"] * 10_000, lambda: 0.02)))
-    assert time.monotonic() - start < 60

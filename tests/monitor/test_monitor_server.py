@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import polars
 import pytest
 import sqlalchemy as sa
@@ -54,17 +55,13 @@ def test_what_was_accepted_counts_at_once(tmp_path: Path) -> None:
         assert monitor.agreement()["spa"]["undefined"]
 
 
-def test_the_figures_are_those_of_measure(monitor: Running) -> None:
-    frame = polars.DataFrame(ROWS)
-    expected = spagree.measure(frame, item="item", annotator="annotator", label="label").to_dict()
+def test_the_figures_are_those_of_measure_and_beside_them_what_is_watched(monitor: Running) -> None:
+    expected = spagree.measure(polars.DataFrame(ROWS), item="item", annotator="annotator", label="label").to_dict()
     found = monitor.agreement(project="default", question="label")
     for part in ("spa", "schemes", "chance", "missingness"):
         assert found[part] == json.loads(json.dumps(expected[part]))
     assert found["format"] == 1 and found["data"]["annotations"] == 120
-
-
-def test_what_is_watched_stands_beside_it(monitor: Running) -> None:
-    live = monitor.agreement()["live"]
+    live = found["live"]
     assert live["coverage"] == {"one": 0, "two": 0, "three_or_more": 40} and live["target"] == 0.9
     assert live["safe"]["items"] == 40 and live["safe"]["low"] <= live["safe"]["value"] <= live["safe"]["high"]
 
@@ -77,11 +74,8 @@ def test_questions_are_named_where_there_are_several(tmp_path: Path) -> None:
         assert monitor.client.get("/api/v1/agreement").status_code == 422
         assert monitor.agreement(project="default", question="a")["data"]["annotations"] == 1
         rows = monitor.client.get("/api/v1/projects").json()["questions"]
-        assert [(row["project"], row["question"]) for row in rows] == [
-            ("default", "a"),
-            ("default", "b"),
-            ("other", "label"),
-        ]
+        names = [("default", "a"), ("default", "b"), ("other", "label")]
+        assert [(row["project"], row["question"]) for row in rows] == names
         assert "other" in monitor.client.get("/").text
         assert monitor.client.get("/?project=nobody").status_code == 404
 
@@ -166,18 +160,13 @@ def test_every_route_that_stores_says_why_it_cannot(tmp_path: Path, monkeypatch:
         with monkeypatch.context() as patch:
             engine = monitor.hub.store.engine
             sa.event.listen(engine, "checkout", lambda raw, *_: raw.execute("PRAGMA query_only=ON").close())
-            mark, form = (
-                {"project": "default", "text": "new"},
-                {"project": "default", "question": "label", "text": "new"},
-            )
-            events = {
-                "event": "annotation.created",
-                "data": {"user_id": "a", "instance_id": "i", "annotations": {"q": "x"}},
-            }
+            mark = {"project": "default", "text": "new"}
+            answer = {"user_id": "a", "instance_id": "i", "annotations": {"q": "x"}}
+            events = {"event": "annotation.created", "data": answer}
             answers = [
                 monitor.post(FINE),
                 monitor.client.post("/api/v1/marks", json=mark),
-                monitor.client.post("/marks", data=form),
+                monitor.client.post("/marks", data={**mark, "question": "label"}),
                 monitor.client.post("/hooks/potato", json=events),
             ]
             patch.setattr(hub_module, "CHECKED_EVERY", 0.0)
@@ -185,22 +174,20 @@ def test_every_route_that_stores_says_why_it_cannot(tmp_path: Path, monkeypatch:
         for answer in (*answers, health):
             assert answer.status_code == 503 and "readonly" in answer.json()["error"]
         assert monitor.agreement()["data"]["annotations"] == len(ROWS)
-        assert (
-            "readonly" in monitor.client.get("/").text
-            and "spagree_store_failing 1.0" in monitor.client.get("/metrics").text
-        )
+        assert "readonly" in monitor.client.get("/").text
+        assert "spagree_store_failing 1.0" in monitor.client.get("/metrics").text
 
 
 def test_the_last_fault_of_a_source_stands_everywhere(tmp_path: Path) -> None:
     with running(tmp_path / "s.sqlite") as monitor:
         monitor.post(FINE)
-        monitor.hub.failed("file a.csv", "<cut> off")
+        monitor.hub.fault("file a.csv", "<cut> off")
         shown = monitor.client.get("/").text
         assert "&lt;cut&gt; off (just now)" in shown
         fault = monitor.client.get("/healthz").json()["sources"]["file a.csv"]
         assert (fault["fault"], fault["is_over"]) == ("<cut> off", False) and abs(fault["time"] - time.time()) < 600
         assert 'spagree_source_failing{source="file a.csv"} 1.0' in monitor.client.get("/metrics").text
-        monitor.hub.worked("file a.csv")
+        monitor.hub.fault("file a.csv")
         assert "worked again; last fault just now" in monitor.client.get("/").text
         assert 'spagree_source_failing{source="file a.csv"} 0.0' in monitor.client.get("/metrics").text
 
@@ -211,7 +198,7 @@ def test_an_error_of_ours_shows_no_trace(tmp_path: Path, monkeypatch: pytest.Mon
         def broken(body: bytes) -> Any:
             raise RuntimeError("secret 123")
 
-        monkeypatch.setattr(server.hooks, "posted", broken)
+        monkeypatch.setitem(server.READERS, "/api/v1/annotations", broken)
         answer = monitor.post(FINE)
         assert answer.status_code == 500 and "secret" not in answer.text and "report" in answer.json()["error"]
 
@@ -229,40 +216,36 @@ def test_metrics_are_for_prometheus(monitor: Running) -> None:
     assert "spagree_safe_low" in text and "spagree_open_alerts" in text and "spagree_events_total" in text
 
 
+def marked(answer: httpx.Response) -> list[str]:
+    return [each["text"] for each in answer.json()["marks"]["default"]]
+
+
 def test_marks_are_added_by_programs_and_by_the_form(tmp_path: Path) -> None:
+    """Those of one moment are all kept; sent twice, one stays one; after a restart there are as many as before."""
+    mark = {"project": "default", "text": "second", "time": 1020}
     with running(tmp_path / "s.sqlite") as monitor:
+        client = monitor.client
         monitor.post(*ROWS)
-        added = monitor.client.post("/api/v1/marks", json={"project": "default", "text": "second", "time": 1020})
-        assert added.json() == {"marks": {"default": [{"time": 1020.0, "text": "second"}]}}
+        added = client.post("/api/v1/marks", json=mark).json()
+        assert added == {"marks": {"default": [{"time": 1020.0, "text": "second"}]}}
         assert monitor.agreement()["live"]["safe"]["items"] == 19  # items closed after the mark
         form = {"project": "default", "question": "label", "text": "<third>"}
-        assert monitor.client.post("/marks", data=form).status_code == 303
-        assert [each["text"] for each in monitor.client.get("/api/v1/marks").json()["marks"]["default"]] == [
-            "second",
-            "<third>",
-        ]
-        for wrong in (
+        assert client.post("/marks", data=form).status_code == 303
+        assert marked(client.get("/api/v1/marks")) == ["second", "<third>"]
+        for text in ("two", "two"):
+            answer = client.post("/api/v1/marks", json={**mark, "text": text})
+        assert marked(answer) == ["second", "two", "<third>"]
+        wrong: list[Any] = [
             {"project": "x", "text": "y"},
-            {"project": "default"},
-            {"project": "default", "text": "x" * 201},
-            {"project": "default", "text": None},
-            {"project": "default", "text": ["x"]},
             {"project": ["default"], "text": "x"},
+            {"project": "default"},
             [],
-        ):
-            assert monitor.client.post("/api/v1/marks", json=wrong).status_code == 422
-
-
-def test_marks_of_one_moment_are_all_kept(tmp_path: Path) -> None:
-    """Sent twice, one mark stays one; after a restart there are as many as before."""
+        ]
+        wrong += [{"project": "default", "text": text} for text in ("x" * 201, None, ["x"])]
+        for each in wrong:
+            assert client.post("/api/v1/marks", json=each).status_code == 422
     with running(tmp_path / "s.sqlite") as monitor:
-        monitor.post(FINE)
-        for text in ("one", "two", "two"):
-            added = {"project": "default", "text": text, "time": 1000}
-            marks = monitor.client.post("/api/v1/marks", json=added).json()
-    assert [each["text"] for each in marks["marks"]["default"]] == ["one", "two"]
-    with running(tmp_path / "s.sqlite") as monitor:
-        assert monitor.client.get("/api/v1/marks").json() == marks
+        assert monitor.client.get("/api/v1/marks").json() == answer.json()
 
 
 def test_alerts_begin_and_end(tmp_path: Path) -> None:
@@ -290,10 +273,8 @@ def test_the_page_is_told_what_changed(tmp_path: Path) -> None:
         start = time.monotonic()
         monitor.post(FINE)
         assert next(line for line in lines if line.startswith("event")) == "event: changed"
-        assert json.loads(next(line for line in lines if line.startswith("data"))[6:]) == {
-            "project": "default",
-            "question": "label",
-        }
+        told = json.loads(next(line for line in lines if line.startswith("data"))[6:])
+        assert told == {"project": "default", "question": "label"}
         assert time.monotonic() - start < 60
         found = monitor.client.get("/changing").json()
         assert found["version"] >= 1 and "live" in found["sections"]
@@ -319,7 +300,7 @@ def test_every_answer_carries_the_headers(monitor: Running) -> None:
 
 
 def test_a_token_is_asked_for(guarded: Running) -> None:
-    guarded.hub.failed("file secret.csv", "in /home/somebody")
+    guarded.hub.fault("file secret.csv", "in /home/somebody")
     assert guarded.client.get("/healthz").json() == {"status": "ok"}
     known = guarded.client.get("/healthz", headers={"Authorization": f"Bearer {TOKEN}"}).json()
     assert known["sources"]["file secret.csv"]["fault"] == "in /home/somebody"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import os
 import sqlite3
@@ -11,52 +10,59 @@ import sys
 import threading
 import traceback
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from serving import batch, given, labels, wait_for
+from serving import given, labels, restored, wait_for
 
 from postgres import Server
 from spagree.errors import FileError, MissingExtraError, UsageError
-from spagree.monitor import ledger as ledger_module
 from spagree.monitor import store as store_module
-from spagree.monitor.hub import Hub, restored
-from spagree.monitor.ledger import Ledger, Reported, Stored
-from spagree.monitor.store import BusyError, Store, StoreError, UnstorableError, Writer
+from spagree.monitor.hub import Hub
+from spagree.monitor.ledger import Ledger, Reported
+from spagree.monitor.store import BusyError, Store, StoreError, UnstorableError, Writer, alert_table
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "store.sqlite")
-    name = f"monitor_{abs(hash(str(tmp_path))) % 10**9}"
-    return str(request.getfixturevalue("postgres").another(name).address)
+def held(store: Store, may_write: threading.Event) -> None:
+    """The disk is slow: nothing is written until it may be."""
+    write = store.write
+
+    def slow(rows: Sequence[Reported]) -> None:
+        may_write.wait(180)
+        write(rows)
+
+    store.write = slow  # type: ignore[method-assign]
 
 
 Held = tuple[Store, Ledger, Writer]
 
 
-@pytest.fixture
-def sqlite(tmp_path: Path) -> Iterator[Held]:
-    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+@contextmanager
+def writing(address: str) -> Iterator[Held]:
+    store, ledger = Store(address), Ledger()
     writer = Writer(ledger, store, lambda changed: None)
     yield store, ledger, writer
     writer.close()
     store.close()
 
 
-def rows_of(store: Store) -> list[Stored]:
-    found = itertools.chain.from_iterable(store.tuples())
-    return [Stored(Reported._make((*row[:9], bool(row[9]))), row[10], row[11]) for row in found]
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[Held]:
+    with writing(str(tmp_path / "s.sqlite")) as found:
+        yield found
 
 
-def row(number: int, **more: object) -> Stored:
-    whole = Reported("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False)
-    return Stored(whole._replace(**more), number, 5.0)
+def rows_of(store: Store) -> list[Reported]:
+    return [Reported._make(row) for rows in store.tuples() for row in rows]
+
+
+def row(number: int, **more: Any) -> Reported:
+    whole = Reported("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False, number, 5.0)
+    return whole._replace(**more)
 
 
 def test_many_rows_are_written_together_and_restored_as_they_were(address: str) -> None:
@@ -67,83 +73,33 @@ def test_many_rows_are_written_together_and_restored_as_they_were(address: str) 
         for i in range(1, 2 * store_module.TOGETHER + 8)
     ]
     store.write(rows)
-    store.write([])
-    store.write([each._replace(annotation=each.annotation._replace(label="no")) for each in rows[:150]])
-    expected = [each._replace(annotation=each.annotation._replace(label="no")) for each in rows[:150]] + rows[150:]
+    expected = [each._replace(label="no") for each in rows[:150]] + rows[150:]
+    store.write(expected[:150])
     assert rows_of(store) == expected
     ledger.put(rows)
     ledger.put(expected)
     again = restored(store)
     for each in (ledger, again):
-        assert [each.sheets["p", "q"].row(one.annotation.key) for one in expected] == expected
-        assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.annotation.deleted for one in rows)
+        assert [each.sheets["p", "q"].row(one[:4]) for one in expected] == expected
+        assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.deleted for one in rows)
     store.close()
 
 
-UNLIKE: list[dict[str, list[object]]] = [
-    {},
-    {"version": [1.0, None]},
-    {"time": [0.5, 7.0]},
-    {"label": ["x", "nö \U0001f600"], "annotator": ["ann", "bob"]},
-    {"item": ["one", "two"], "version": [None, 2.0], "time": [None, 1.0], "label": ["", "?1"]},
-]
-
-
-def test_batches_are_stored_as_their_rows_would_be(address: str) -> None:
-    """Whichever columns have one value for all rows, and whatever is left after the last whole statement."""
-    store, rows = Store(address), list[Stored]()
-    for size, unlike in itertools.product((1, store_module.TOGETHER, 2 * store_module.TOGETHER + 7), UNLIKE):
-        first = len(rows) + 1
-        new = [
-            row(i, **{name: values[i % 2] for name, values in unlike.items()})._replace(arrived=9.0)
-            for i in range(first, first + 2 * size)
-        ]
-        store.append([batch(*(each.annotation for each in part)) for part in (new[:size], new[size:])], first, 9.0)
-        rows += new
-    assert rows_of(store) == rows
-    again = row(2, label="again")._replace(arrived=9.0)
-    store.append([batch(again.annotation)], 2, 9.0)  # its first answer was lost: the number decides
-    assert rows_of(store) == [rows[0], again, *rows[2:]]
-    store.close()
-
-
-def test_batches_and_single_annotations_share_a_transaction(address: str) -> None:
-    """Sent while the writer waits: columns, repeated columns and single annotations, each answered with its changes."""
-    store, ledger, may_write = Store(address), Ledger(), threading.Event()
-    writer, append = Writer(ledger, store, lambda changed: None), store.append
-
-    def slow(*given: Any) -> None:
-        may_write.wait(180)
-        append(*given)
-
-    store.append = slow  # type: ignore[method-assign]
-    events = [given(str(i), who, "x") for i in range(60) for who in "abc"]
-    first = writer.send(batch(*events[:60]))
-    wait_for(writer._queue.empty)
-    later = [
-        writer.send(each) for each in (batch(*events[50:120]), [events[120]], batch(*events[100:180]), [events[0]])
-    ]
-    may_write.set()
-    assert [first.result(180), *(each.result(180) for each in later)] == [60, 60, 1, 59, 0]
-    assert writer.send(batch(*events)).result() == 0
-    assert writer.send(batch(given("60", "a", "x"), given("61", "a", "x"))).result() == 2
-    writer.close()
-    assert [each.annotation for each in rows_of(store)] == [*events, given("60", "a", "x"), given("61", "a", "x")]
-    again = restored(store)
-    assert again.columns("p", "q").frame().equals(ledger.columns("p", "q").frame()) and again.seq == ledger.seq == 182
-    store.close()
-
-
-def test_marks_and_alerts_are_kept(address: str) -> None:
-    store = Store(address)
-    store.mark("p", 7.0, "new guidelines")
-    store.mark("p", 5.0, "first")
-    alert = {"project": "p", "question": "q", "code": "below_target", "subject": "", "began": 1.0, "ended": None}
-    store.write_alerts([{**alert, "document": "{}"}])
-    store.write_alerts([{**alert, "ended": 2.0, "document": "{}"}])
-    assert store.marks() == {"p": [(5.0, "first"), (7.0, "new guidelines")]}
-    assert store.alerts() == [{**alert, "ended": 2.0, "document": "{}"}]
-    store.close()
+def test_what_comes_while_the_writer_waits_shares_a_transaction(address: str) -> None:
+    """Each request is answered with its own changes, also where they overlap."""
+    events, may_write = [given(str(i), who, "x") for i in range(60) for who in "abc"], threading.Event()
+    with writing(address) as (store, ledger, writer):
+        held(store, may_write)
+        first = writer.send(events[:60])
+        wait_for(writer._queue.empty)
+        later = [writer.send(each) for each in (events[50:120], [events[120]], events[100:180], [events[0]])]
+        may_write.set()
+        assert [first.result(180), *(each.result(180) for each in later)] == [60, 60, 1, 59, 0]
+        assert writer.send(events).result() == 0
+        assert [each[:10] for each in rows_of(store)] == [each[:10] for each in events]
+        again = restored(store)
+        assert again.columns("p", "q").frame().equals(ledger.columns("p", "q").frame())
+        assert again.seq == ledger.seq == 180
 
 
 def test_a_second_monitor_is_refused(address: str) -> None:
@@ -240,8 +196,7 @@ def test_what_is_no_file_or_has_two_names_is_refused(tmp_path: Path) -> None:
             Store(str(tmp_path / name))
 
 
-@pytest.mark.parametrize("as_columns", [False, True])
-def test_nothing_is_acknowledged_while_the_file_is_not_there(sqlite: Held, tmp_path: Path, as_columns: bool) -> None:
+def test_nothing_is_acknowledged_while_the_file_is_not_there(sqlite: Held, tmp_path: Path) -> None:
     _, _, writer = sqlite
     file, away = tmp_path / "s.sqlite", tmp_path / "away"
     file.rename(away)
@@ -250,7 +205,7 @@ def test_nothing_is_acknowledged_while_the_file_is_not_there(sqlite: Held, tmp_p
         if other:
             file.write_bytes(b"")
         with pytest.raises(StoreError, match="moved, removed or replaced"):
-            writer.send(batch(*events) if as_columns else events).result()
+            writer.send(events).result()
     away.rename(file)
     assert writer.send(events).result() == 3
 
@@ -268,9 +223,8 @@ def test_what_was_kept_without_an_answer_is_not_there_twice(address: str) -> Non
 
     hub.take_now([given("0", "ann", "x")])
     store._writing = cut  # type: ignore[method-assign]
-    for events in ([given(str(i), "ann", "x") for i in range(1, 9)], batch(*[given("1", "bob", "x")] * 1)):
-        with pytest.raises(StoreError, match="the connection ended"):
-            hub.take_now(events)
+    with pytest.raises(StoreError, match="the connection ended"):
+        hub.take_now([given(str(i), "ann", "x") for i in range(1, 9)])
     store._writing = begin  # type: ignore[method-assign]
     assert hub.take_now([given("5", "ann", "x")]) == hub.take_now([given("5", "ann", "", deleted=True)]) == 1
     hub.close()
@@ -283,18 +237,17 @@ def test_a_database_that_does_not_wait_for_its_disk_is_told_to(postgres: Server)
     server = postgres.another("lazy")
     server.run("ALTER DATABASE lazy SET synchronous_commit = off", "ALTER DATABASE lazy SET client_encoding = latin1")
     store = Store(server.address)
+    names = ("synchronous_commit", "client_encoding")
     with store.engine.connect() as connection:
-        settings = [
-            connection.execute(sa.text(f"SHOW {name}")).scalar() for name in ("synchronous_commit", "client_encoding")
-        ]
+        settings = [connection.execute(sa.text(f"SHOW {name}")).scalar() for name in names]
     store.write([row(1, label="\u2603")])
     assert "tester@127.0.0.1" in store.name and server.password not in store.name
     assert settings == ["on", "UTF8"] and rows_of(store) == [row(1, label="\u2603")]
     store.close()
 
 
-def test_what_waits_is_counted_exactly(sqlite: Held) -> None:
-    _, _, writer = sqlite
+def test_what_waits_is_counted_exactly_and_written_before_the_end(sqlite: Held) -> None:
+    store, _, writer = sqlite
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
 
@@ -309,28 +262,24 @@ def test_what_waits_is_counted_exactly(sqlite: Held) -> None:
         thread.join()
     sys.setswitchinterval(interval)
     wait_for(lambda: writer._waiting == 0)
+    done = [writer.send([given(str(i), "ann", "yes")]) for i in range(500)]
+    writer.close()
+    assert all(each.done() for each in done) and len(rows_of(store)) == 1300
 
 
 def test_one_value_that_cannot_be_stored_is_refused_and_those_beside_it_are_not(postgres: Server) -> None:
     """Sent while the writer waits, so that they share a transaction."""
-    store, ledger, may_write = Store(postgres.another("unlike").address), Ledger(), threading.Event()
-    writer, write = Writer(ledger, store, lambda changed: None), store.write
-
-    def slow(rows: list[Stored]) -> None:
-        may_write.wait(180)
-        write(rows)
-
-    store.write = slow  # type: ignore[method-assign]
-    first = writer.send([given("0", "ann", "x")])
-    wait_for(writer._queue.empty)
-    sent = [writer.send([given(str(i), "ann", "x\0" if i == 50 else "x")]) for i in range(1, 100)]
-    may_write.set()
-    assert first.result(180) == 1
-    refused = [number for number, each in enumerate(sent, 1) if each.exception(180)]
-    assert refused == [50] and isinstance(sent[49].exception(), UnstorableError)
-    assert writer.trouble is None and len(rows_of(store)) == 99
-    writer.close()
-    store.close()
+    may_write = threading.Event()
+    with writing(postgres.another("unlike").address) as (store, _, writer):
+        held(store, may_write)
+        first = writer.send([given("0", "ann", "x")])
+        wait_for(writer._queue.empty)
+        sent = [writer.send([given(str(i), "ann", "x\0" if i == 50 else "x")]) for i in range(1, 100)]
+        may_write.set()
+        assert first.result(180) == 1
+        refused = [number for number, each in enumerate(sent, 1) if each.exception(180)]
+        assert refused == [50] and isinstance(sent[49].exception(), UnstorableError)
+        assert writer.trouble is None and len(rows_of(store)) == 99
 
 
 def test_failing_statements_are_told_without_their_values(address: str) -> None:
@@ -351,16 +300,11 @@ def test_another_schema_is_refused(address: str, monkeypatch: pytest.MonkeyPatch
         Store(address)
 
 
-def test_sqlite_waits_for_the_disk(tmp_path: Path) -> None:
+def test_sqlite_waits_for_the_disk_and_can_be_copied_while_it_is_used(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "s.sqlite"))
     with store.engine.connect() as connection:
-        assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
-        assert connection.execute(sa.text("PRAGMA synchronous")).scalar() == 2
-    store.close()
-
-
-def test_a_store_can_be_copied_while_it_is_used(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "s.sqlite"))
+        settings = [connection.execute(sa.text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")]
+    assert settings == ["wal", 2]
     store.write([row(1)])
     with (
         closing(sqlite3.connect(tmp_path / "s.sqlite")) as one,
@@ -380,13 +324,11 @@ def test_without_its_driver_a_postgresql_store_names_the_extra(monkeypatch: pyte
         Store("postgresql://127.0.0.1:1/labels")
 
 
-@pytest.mark.parametrize("as_columns", [False, True])
-def test_a_full_disk_keeps_nothing_of_the_batch_and_goes_on_once_there_is_room(sqlite: Held, as_columns: bool) -> None:
+def test_a_full_disk_keeps_nothing_of_the_batch_and_goes_on_once_there_is_room(sqlite: Held) -> None:
     """SQLite itself says that it is full, in the middle of a transaction."""
     store, ledger, writer = sqlite
     writer.send([given("1", "ann", "yes")]).result()
-    events = [given(str(i), "bob", "no" * 100) for i in range(2000)]
-    many = batch(*events) if as_columns else events
+    many = [given(str(i), "bob", "no" * 100) for i in range(2000)]
     with store.engine.connect() as connection:
         pages = int(connection.exec_driver_sql("PRAGMA page_count").scalar())
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages + 3}")
@@ -403,19 +345,16 @@ def test_a_full_disk_keeps_nothing_of_the_batch_and_goes_on_once_there_is_room(s
 def test_a_million_annotations_fit_on_a_small_machine(tmp_path: Path) -> None:
     """About 50 B on disk for each, as docs/monitor.md says, and 400 B in memory before anything is measured."""
     size, path = 20_000, tmp_path / "s.sqlite"
-    whole = [
-        Reported("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 48}", "xyz"[i % 3], 1.0, 5.0) for i in range(size)
-    ]
     store = Store(str(path))
-    store.write([Stored(each, seq, 5.0) for seq, each in enumerate(whole, 1)])
+    texts = [(str(i), f"item {i // 3}", f"a{i % 48}", "xyz"[i % 3]) for i in range(size)]
+    store.write([Reported("p", "q", "api", *each, 1.0, 5.0, False, seq, 5.0) for seq, each in enumerate(texts, 1)])
     store.close()
-    del whole
     assert path.stat().st_size < 80 * size
     store, ledger = Store(str(path)), Ledger()
     tracemalloc.start()
     try:
         for rows in store.tuples():
-            ledger.restore(rows)
+            ledger.put(rows)
         del rows
         ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, "*/spagree/*")])  # no other thread's
         assert 50 * size < sum(each.size for each in ours.traces) < 400 * size
@@ -427,22 +366,20 @@ def test_a_million_annotations_fit_on_a_small_machine(tmp_path: Path) -> None:
 def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(sqlite: Held) -> None:
     """One request is cancelled while the disk is slow, another one's event loop is closed by then."""
     store, _, writer = sqlite
-    may_write, write = threading.Event(), store.write
+    may_write = threading.Event()
+    held(store, may_write)
 
-    def slow(rows: list[Stored]) -> None:
-        may_write.wait(180)
-        write(rows)
-
-    store.write = slow  # type: ignore[method-assign]
+    async def take(item: str) -> int:
+        return await asyncio.wrap_future(writer.send([given(item, "ann", "yes")]))
 
     async def hang_up(item: str) -> None:
-        task = asyncio.create_task(writer.take([given(item, "ann", "yes")]))
+        task = asyncio.create_task(take(item))
         await asyncio.sleep(0)
         task.cancel()
 
     async def stay() -> int:
         await hang_up("1")
-        task = asyncio.create_task(writer.take([given("2", "ann", "yes")]))
+        task = asyncio.create_task(take("2"))
         await asyncio.sleep(0)
         may_write.set()
         return await task
@@ -450,18 +387,14 @@ def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(sqli
     asyncio.run(hang_up("0"))
     assert asyncio.run(stay()) == 1
     writer.close()
-    assert sorted(row.annotation.item for row in rows_of(store)) == ["0", "1", "2"]
+    assert sorted(row.item for row in rows_of(store)) == ["0", "1", "2"]
 
 
-def test_a_request_that_waits_is_told_of_a_failure(sqlite: Held) -> None:
+def test_a_failure_is_told_and_too_much_waiting_is_refused(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     store, _, writer = sqlite
     store.write = lambda rows: 1 / 0  # type: ignore[assignment, method-assign, return-value]
     with pytest.raises(StoreError, match="ZeroDivisionError"):
-        asyncio.run(writer.take([given("1", "ann", "yes")]))
-
-
-def test_too_much_waiting_is_refused(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, writer = sqlite
+        writer.send([given("1", "ann", "yes")]).result()
     monkeypatch.setattr(store_module, "WAITING", -1)
     with pytest.raises(BusyError):
         writer.send([given("1", "ann", "yes")])
@@ -470,31 +403,30 @@ def test_too_much_waiting_is_refused(sqlite: Held, monkeypatch: pytest.MonkeyPat
 def test_a_clock_set_back_does_not_turn_time_round(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     _, ledger, writer = sqlite
     clock = iter([1000.0, 10.0])
-    monkeypatch.setattr(ledger_module.time, "time", lambda: next(clock))
+    monkeypatch.setattr(store_module.time, "time", lambda: next(clock))
     writer.send([given("1", "ann", "yes")]).result()
     writer.send([given("1", "bob", "yes")]).result()
     monkeypatch.undo()
     assert ledger.columns("p", "q").time.tolist() == [1000.0, pytest.approx(1000.0)]
 
 
-def test_what_waits_is_written_before_the_end(sqlite: Held) -> None:
-    store, _, writer = sqlite
-    done = [writer.send([given(str(i), "ann", "yes")]) for i in range(500)]
-    writer.close()
-    assert all(each.done() for each in done) and len(rows_of(store)) == 500
-
-
 def test_a_hub_comes_back_with_marks_alerts_and_figures(address: str) -> None:
+    """Of an alert that has ended, the end; of marks their order in time."""
     hub = Hub(Store(address))
-    events = [given(f"i{i}", who, "x" if i % 3 or who == "a" else "y") for i in range(30) for who in "ab"]
-    hub.take_now(events)
-    hub.mark("p", "second edition", 1.0)
-    before = hub.fresh(("p", "q"))
+    hub.take_now([given(f"i{i}", "a", "x") for i in range(30)])
+    wait_for(lambda: hub.store.rows(alert_table, "began"))
+    hub.take_now([given(f"i{i}", "b", "x" if i % 3 else "y") for i in range(30)])
+    wait_for(lambda: hub.store.rows(alert_table, "began")[0]["ended"])
+    for at, text in ((2.0, "third edition"), (1.0, "second edition")):
+        hub.mark("p", text, at)
+    before = hub.live(("p", "q"), now=True)
     hub.close()
     again = Hub(Store(address))
-    after = again.fresh(("p", "q"))
+    after = again.live(("p", "q"), now=True)
     assert before.agreement is not None and after.agreement is not None
     assert after.agreement.to_json() == before.agreement.to_json()
     assert (after.safe, after.trend, after.marks) == (before.safe, before.trend, before.marks)
-    assert json.dumps(again.overview()) and again.marks == {"p": [(1.0, "second edition")]}
+    assert again.marks == hub.marks == {"p": [(1.0, "second edition"), (2.0, "third edition")]}
+    assert again.register.past == hub.register.past and [each.code for each in again.register.past] == ["no_overlap"]
+    assert json.dumps(again.overview())
     again.close()

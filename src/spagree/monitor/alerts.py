@@ -9,18 +9,17 @@ it is a notice, no alert. Alerts about people say whose items to look at; differ
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 from spagree.errors import count
 from spagree.monitor.figures import SURE, Live
 from spagree.present.words import figure, percent, printable
 
-OPEN, ENDED = "open", "ended"
 ENOUGH = 20  # annotations before missing overlap is reported
 LONGEST = 60
-ABOUT_ALL = ("below_target",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Alert:
     @property
     def state(self) -> str:
         """Open or ended."""
-        return OPEN if self.ended is None else ENDED
+        return "open" if self.ended is None else "ended"
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -53,29 +52,15 @@ class Alert:
         """Plain values for JSON."""
         return {**asdict(self), "state": self.state}
 
+    def row(self) -> dict[str, Any]:
+        """As stored."""
+        keys = {name: getattr(self, name) for name in ("project", "question", "code", "subject", "began", "ended")}
+        return {**keys, "document": json.dumps(self.document())}
+
 
 def alerts(live: Live) -> list[Alert]:
     """Every alert that should be open now."""
-    return [*_below_target(live), *_people(live), *_overlap(live), *_assumption(live)]
-
-
-def _alert(live: Live, code: str, title: str, words: str, to_do: str, **more: Any) -> Alert:
-    return Alert(live.project, live.question, code, title, words, to_do, **more)
-
-
-def _below_target(live: Live) -> Iterator[Alert]:
-    target, safe = live.settings.target, live.safe
-    if target is None or safe.high is None or safe.low is None or safe.high >= target:
-        return
-    yield _alert(
-        live,
-        "below_target",
-        "Agreement is below the target",
-        f"It lies between {figure(safe.low)} and {figure(safe.high)}; the target is {figure(target)}.",
-        "Look at the hardest items and the confused classes, clarify the guidelines, and mark the change.",
-        figures={"target": target, "low": safe.low, "high": safe.high, "items": safe.items},
-        link="#where",
-    )
+    return [*_about_answers(live), *_about_items(live)]
 
 
 def notice(live: Live) -> str:
@@ -89,78 +74,78 @@ def notice(live: Live) -> str:
     )
 
 
-def _people(live: Live) -> Iterator[Alert]:
+def _about_answers(live: Live) -> Iterator[Alert]:
+    """Whether agreement is below the target, and who answers differently."""
+    alert = partial(Alert, live.project, live.question)
+    target, safe = live.settings.target, live.safe
+    if target is not None and safe.low is not None and safe.high is not None and safe.high < target:
+        yield alert(
+            "below_target",
+            "Agreement is below the target",
+            f"It lies between {figure(safe.low)} and {figure(safe.high)}; the target is {figure(target)}.",
+            "Look at the hardest items and the confused classes, clarify the guidelines, and mark the change.",
+            {"target": target, "low": safe.low, "high": safe.high, "items": safe.items},
+            link="#where",
+        )
     people = live.people
     for code in people.named.nonzero()[0].tolist():
         name, apart = live.columns.annotators[code], -float(people.difference[code])
-        yield _alert(
-            live,
+        items, shown = int(people.items[code]), printable(live.columns.annotators[code], LONGEST)
+        yield alert(
             "annotator_apart",
-            f"{printable(name, LONGEST)} answers differently from the others",
-            f"On the same {count(int(people.items[code]), 'item')} the others agree with each other "
-            f"{round(100 * apart)} percentage points more often than with {printable(name, LONGEST)}. Where all are "
-            "alike, anyone at all is named in at most 5% of projects, however many people join.",
+            f"{shown} answers differently from the others",
+            f"On the same {count(items, 'item')} the others agree with each other {round(100 * apart)} percentage "
+            f"points more often than with {shown}. Where all are alike, anyone at all is named in at most 5% of "
+            "projects, however many people join.",
             "Look at these items together. Different is not wrong: the others may be mistaken.",
-            figures={
-                "difference": -apart,
-                "items": int(people.items[code]),
-                "log_e_value": float(people.evidence[code]),
-            },
-            subject=name,
-            link="#people",
+            {"difference": -apart, "items": items, "log_e_value": float(people.evidence[code])},
+            name,
+            "#people",
         )
 
 
-def _overlap(live: Live) -> Iterator[Alert]:
-    annotations = len(live.columns.item)
-    if annotations < ENOUGH or live.agreement is None:
-        return
-    if not live.agreement.data.pairable_items:
-        yield _alert(
-            live,
+def _about_items(live: Live) -> Iterator[Alert]:
+    """Whether people meet on the same items, and whether one number describes them."""
+    alert = partial(Alert, live.project, live.question)
+    teams, annotations = live.overlap.teams, len(live.columns.item)
+    is_enough = annotations >= ENOUGH
+    if is_enough and live.agreement is not None and not live.agreement.data.pairable_items:
+        yield alert(
             "no_overlap",
             "No item has two annotations yet",
             f"{count(annotations, 'annotation')} so far, but no two annotators share an item.",
             "Give some items to two or more annotators: agreement can only be measured there.",
-            figures={"annotations": annotations},
+            {"annotations": annotations},
         )
-    elif len(live.overlap.teams) > 1:
-        teams = len(live.overlap.teams)
-        yield _alert(
-            live,
+    elif is_enough and len(teams) > 1:
+        yield alert(
             "teams_apart",
-            f"{teams} teams never annotate the same items",
+            f"{len(teams)} teams never annotate the same items",
             "Nothing shows whether the teams agree with each other.",
             "Give a few of each team's items to people from the other teams.",
-            figures={"teams": [len(team.annotators) for team in live.overlap.teams]},
+            {"teams": [len(team.annotators) for team in teams]},
             link="#people",
         )
-
-
-def _assumption(live: Live) -> Iterator[Alert]:
+    missingness = live.agreement.missingness if live.agreement else None
     if live.adaptive is not None:
         more, rest = live.adaptive
-        yield _alert(
-            live,
+        yield alert(
             "adaptive_overlap",
             "Items with disagreement get more annotators",
             f"Of the items with more than two annotations {percent(more)} started with disagreement, of the others "
             f"{percent(rest)}.",
             "The tool seems to ask more people when the first ones disagree. Use the safe bounds, "
             "or measure with --first 2: the number from all annotations is too low.",
-            figures={"disagree_with_more": more, "disagree_with_two": rest},
+            {"disagree_with_more": more, "disagree_with_two": rest},
             link="#method",
         )
-        return
-    missingness = live.agreement.missingness if live.agreement else None
-    if missingness is not None and missingness.z is not None and abs(missingness.z) > SURE:
-        yield _alert(
-            live,
+    elif missingness is not None and missingness.z is not None and abs(missingness.z) > SURE:
+        yield alert(
             "assumption",
             "Agreement depends on the number of annotations per item",
             f"People agree {'less' if missingness.z < 0 else 'more'} on items with more annotations.",
             "One number for all items then depends on which items got more annotations: see the chart.",
-            figures={"z": missingness.z, "p": missingness.p},
+            {"z": missingness.z, "p": missingness.p},
             link="#method",
         )
 
@@ -168,34 +153,25 @@ def _assumption(live: Live) -> Iterator[Alert]:
 class Register:
     """Open and past alerts: new ones begin, and those no longer justified end."""
 
-    def __init__(self, kept: list[dict[str, Any]]) -> None:
-        documents = [json.loads(row["document"]) | {"ended": row["ended"]} for row in kept]
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         names = {field.name for field in fields(Alert)}
-        alerts = [Alert(**{name: value for name, value in document.items() if name in names}) for document in documents]
+        documents = [json.loads(row["document"]) | {"ended": row["ended"]} for row in rows]
+        alerts = [Alert(**{name: document[name] for name in names & document.keys()}) for document in documents]
         self.past = [alert for alert in alerts if alert.ended is not None]
         self.open = {alert.key: alert for alert in alerts if alert.ended is None}
 
-    def update(self, project: str, question: str, alerts: list[Alert], now: float) -> list[Alert]:
+    def update(self, project: str, question: str, alerts: Sequence[Alert], now: float) -> list[Alert]:
         """Compare with the alerts that should be open now, and return those that began or ended."""
-        current = {alert.key: alert for alert in alerts}
         before = {key: alert for key, alert in self.open.items() if key[:2] == (project, question)}
-        now_open = {
-            key: replace(alert, began=before[key].began if key in before else now) for key, alert in current.items()
-        }
+        began = {key: alert.began for key, alert in before.items()}
+        current = {alert.key: replace(alert, began=began.get(alert.key, now)) for alert in alerts}
         ended = [replace(alert, ended=now) for key, alert in before.items() if key not in current]
         self.past = [*self.past, *ended]  # new ones: somebody may be reading the old ones
-        self.open = {key: alert for key, alert in self.open.items() if key not in before} | now_open
-        return [*(alert for key, alert in now_open.items() if key not in before), *ended]
+        self.open = {key: alert for key, alert in self.open.items() if key not in before} | current
+        return [*(alert for key, alert in current.items() if key not in before), *ended]
 
     def of_question(self, project: str, question: str) -> tuple[list[Alert], list[Alert]]:
-        """A question's open alerts, those about the whole question first, and its past ones, latest first."""
-        about = (project, question)
-        past = [alert for alert in self.past if (alert.project, alert.question) == about]
-        current = [alert for key, alert in self.open.items() if key[:2] == about]
-        return sorted(current, key=lambda alert: alert.code not in ABOUT_ALL), past[::-1]
-
-
-def kept(alert: Alert) -> dict[str, Any]:
-    """An alert as stored."""
-    columns = {name: getattr(alert, name) for name in ("project", "question", "code", "subject", "began", "ended")}
-    return {**columns, "document": json.dumps(alert.document())}
+        """A question's open alerts, that about the whole question first, and its past ones, latest first."""
+        current = [alert for key, alert in self.open.items() if key[:2] == (project, question)]
+        past = [alert for alert in self.past[::-1] if alert.key[:2] == (project, question)]
+        return sorted(current, key=lambda alert: alert.code != "below_target"), past

@@ -15,28 +15,21 @@ import threading
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from math import inf
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import polars
-from watchfiles import watch
 
 from spagree.counts.engines import to_polars
 from spagree.counts.tally import text
 from spagree.errors import DataError, SpagreeError, UsageError, count
-from spagree.monitor.hooks import (
-    LABEL_STUDIO,
-    POTATO,
-    QUESTION,
-    completions,
-    decoded,
-    expected_items,
-    label_studio_project,
-)
+from spagree.monitor import hooks
 from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import APART, UNFIT, Place, Reported, Snapshot, as_label
 from spagree.monitor.store import BusyError, StoreError
@@ -46,10 +39,10 @@ from spagree.read.annotations import ANNOTATOR, END, ITEM, LABEL, START, TIME, M
 from spagree.read.databases.addresses import SERVERS, SQLITE, is_server, public
 from spagree.read.files.json import as_text
 from spagree.read.sources import read_all_marks
-from spagree.read.timestamps import LAST, usual
+from spagree.read.timestamps import LAST, unix_seconds, usual
 
-LOOKED_EVERY = 10.0  # seconds, even if no change was noticed
-HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their annotations have the same source
+LOOKED_EVERY, ASKED_EVERY = 1.0, 10.0  # seconds: whether a file has changed, and what a database server holds
+HOOKED = (hooks.LABEL_STUDIO, hooks.POTATO)  # their files correct what webhooks said: the source is the same
 PAGE = 100
 COMPARED_EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took
 SHARE = 10.0
@@ -75,8 +68,7 @@ def refuse_unfollowable(*paths: str) -> None:
             what = "an address that is not fetched" if is_address else "a stream, which can be read only once"
             raise UsageError(f"--follow {public(path)}: {what}; follow a file, a folder or a database")
     names = [name_of(path) for path in paths]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if twice := next((name for name in names if names.count(name) > 1), ""):
         raise UsageError(f"--follow: two sources are called {twice}; rename one, or follow it with another monitor")
 
 
@@ -98,34 +90,28 @@ def listing(path: str, project: str | None = None, as_of: float = inf) -> tuple[
             raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
         answered = frame.drop_nulls(LABEL)
         rows += answered.height
-        for item, who, label, at in _timed(answered):
-            if item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits):
-                about = (belongs, question or QUESTION, source, item + APART + who)
-                reports.append(Reported(*about, item, who, label, None, at))
+        columns = [answered[name].to_list() for name in (ITEM, ANNOTATOR, LABEL)]
+        columns.append(answered[TIME].to_list() if TIME in answered.columns else [None] * answered.height)
+        for *given, at in zip(*columns, strict=True):
+            item, who, label = ("" if each is None else text(each) for each in given)
+            seconds = None if at is None else _seconds(at)
+            is_fit = item and who and not UNFIT.search(item + who) and not UNFIT.search(label, is_visits)
+            if is_fit and (seconds is None or 0 <= seconds <= LAST):
+                about = (belongs, question or hooks.QUESTION, source, item + APART + who)
+                reports.append(Reported(*about, item, who, label, None, seconds))
+    reports.sort(key=lambda report: -inf if report.time is None else report.time)  # the latest counts
     without = count(rows - len(reports), "row")
     fault = f"left out: {without} without item or annotator, with NUL or U+001D–1F, or a time not in 1970 to 2100"
     return Snapshot(belongs, source, reports, as_of), fault if rows > len(reports) else ""
 
 
-def _timed(answered: polars.DataFrame) -> Iterator[tuple[str, str, str, float | None]]:
-    """Item, annotator, label and seconds of each row whose time can be, the latest last: it is the one that counts."""
-    if TIME not in answered.columns:
-        seconds: Sequence[float | None] = [None] * answered.height
-    else:
-        times = answered[TIME]
-        if times.dtype in (polars.Date, polars.Datetime):
-            times = times.dt.epoch("us") / 1_000_000
-        elif times.dtype == polars.String:
-            times = polars.Series([None if each is None else usual(each) for each in times], dtype=polars.Float64)
-        times = times.cast(polars.Float64, strict=False)
-        is_usual = times.is_between(0, LAST).fill_null(value=False) | answered[TIME].is_null()
-        answered = answered.with_columns(times.alias(TIME)).filter(is_usual)
-        answered = answered.sort(TIME, nulls_last=False, maintain_order=True)
-        seconds = answered[TIME].to_list()
-    texts = [
-        ["" if each is None else text(each) for each in answered[name].to_list()] for name in (ITEM, ANNOTATOR, LABEL)
-    ]
-    return zip(*texts, seconds, strict=True)
+def _seconds(at: Any) -> float:
+    """A time as files and databases hold it, in seconds since 1970; NaN if it is no time."""
+    if isinstance(at, str):
+        at = usual(at)
+    elif isinstance(at, date):
+        at = unix_seconds(at if isinstance(at, datetime) else datetime(at.year, at.month, at.day, tzinfo=UTC))
+    return float(at) if isinstance(at, int | float | Decimal) else nan
 
 
 def _visits(marked: MarkRows) -> polars.DataFrame:
@@ -138,31 +124,21 @@ def _visits(marked: MarkRows) -> polars.DataFrame:
     return seen.with_columns(polars.Series(LABEL, labels, polars.String))
 
 
-Step = Iterable[str]
-"""What a source does until it is told to stop: after each success the words of what was wrong, or none."""
+Steps = Iterable[str]  # what a source does until told to stop; after each success what was wrong, if anything
 
 
-def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Step], stop: threading.Event) -> None:
+def keep_trying(hub: Hub, name: str, steps: Callable[[threading.Event], Steps], stop: threading.Event) -> None:
     """Do a source's work until told to stop; whatever goes wrong is shown, and tried again after growing pauses."""
     pause = SHORTEST_PAUSE
     while not stop.is_set():
-        pause = SHORTEST_PAUSE if attempt(hub, name, steps(stop)) else min(2 * pause, LONGEST_PAUSE)
+        try:
+            for fault in steps(stop):
+                pause = SHORTEST_PAUSE
+                hub.fault(name, fault)
+        except Exception as error:  # whatever a source answers, the next attempt may work
+            hub.fault(name, _cause(error))
         stop.wait(pause)
-
-
-def attempt(hub: Hub, name: str, steps: Step) -> bool:
-    """Whether any step worked before the end, or the first that did not."""
-    has_worked = False
-    try:
-        for fault in steps:
-            has_worked = True
-            if fault:
-                hub.failed(name, fault)
-            else:
-                hub.worked(name)
-    except Exception as error:  # whatever a source answers, the next attempt may work
-        hub.failed(name, _cause(error))
-    return has_worked
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def _cause(error: Exception) -> str:
@@ -178,30 +154,20 @@ def _cause(error: Exception) -> str:
     return f"what it holds was not understood ({type(error).__name__}); trying again"
 
 
-def following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Step:
+def following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> Steps:
     """Compare a file, folder or database whenever it changes."""
     seen = before = None
-    for _ in _looks(path, stop):
+    while True:
         state = _state(path)
         is_changing, before = state != before, state
-        if state is not None and (state == seen or (is_changing and _is_unfinished(path))):
-            continue
-        refuse_unfollowable(path)
-        found, fault = listing(path, project, hub.ledger.moment)
-        hub.reconcile(found, path)
-        seen = state
-        yield fault
-
-
-def _looks(path: str, stop: threading.Event) -> Iterator[object]:
-    """When to look: at once, when a file changes, and every few seconds anyway."""
-    yield None
-    if is_server(path):
-        while not stop.wait(LOOKED_EVERY):
-            yield None
-        return
-    folder = Path(path) if Path(path).is_dir() else Path(path).absolute().parent
-    yield from watch(folder, stop_event=stop, yield_on_timeout=True, rust_timeout=1000, watch_filter=None)
+        if state is None or (state != seen and not (is_changing and _is_unfinished(path))):
+            refuse_unfollowable(path)
+            found, fault = listing(path, project, hub.ledger.moment)
+            hub.reconcile(found, path)
+            seen = state
+            yield fault
+        if stop.wait(ASKED_EVERY if is_server(path) else LOOKED_EVERY):
+            return
 
 
 def _state(path: str) -> object:
@@ -214,7 +180,7 @@ def _state(path: str) -> object:
         found = [(str(file), file.stat()) for file in files]
     except OSError:
         return None
-    return tuple((name, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns) for name, at in found)
+    return [(name, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns) for name, at in found]
 
 
 def _is_unfinished(path: str) -> bool:
@@ -261,8 +227,8 @@ class LabelStudio:
         address = web_address("--label-studio", address).partition("?")[0]
         match = ONE_PROJECT.match(address)
         self.address = (match[1] if match else address).rstrip("/")
-        self.name = f"Label Studio at {self.address}"
         self._only = match[2] if match else None
+        self.name = f"Label Studio at {self.address}" + (f", project {self._only}" if self._only else "")
         self._token = token
 
     def listings(self, moment: Callable[[], float]) -> Iterator[tuple[dict[str, Any], Snapshot, list[str]]]:
@@ -275,14 +241,18 @@ class LabelStudio:
             project = self._ask(f"/api/projects/{as_text(summary['id'])}/", header)
             as_of = moment()
             tasks = self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all")
-            records = [
-                {**record, "task": task["id"], "data": task.get("data")}
-                for task in tasks
-                for record in task["annotations"]
-            ]
-            refused: list[str] = []
-            held = [annotation for annotation in completions(project, records, refused) if not annotation.deleted]
-            yield project, Snapshot(label_studio_project(project), LABEL_STUDIO, held, as_of, by_id=True), refused
+            records = ({**record, "task": task["id"], "data": task.get("data")}
+                       for task in tasks for record in task["annotations"])  # fmt: skip
+            held, refused = list[Reported](), list[str]()
+            for record in records:
+                try:
+                    found = list(hooks.completion(project, record))
+                except DataError as error:
+                    found = [error]
+                held += [each for each in found if not isinstance(each, DataError) and not each.deleted]
+                refused += [str(each) for each in found if isinstance(each, DataError)]
+            name = hooks.label_studio_project(project)
+            yield project, Snapshot(name, hooks.LABEL_STUDIO, held, as_of, by_id=True), refused
 
     def _pages(self, path: str, name: str, total: str, header: str, **query: Any) -> list[Any]:
         """Everything on all pages; restarted if something was added or deleted meanwhile."""
@@ -314,28 +284,26 @@ class LabelStudio:
                 read += part
                 if len(read) > LARGEST_ANSWER or time.monotonic() > end:
                     raise DataError(f"{path} answered too much or too slowly; name one project, or look at the server")
-            document = decoded(bytes(read))
+            document = hooks.decoded(bytes(read))
         if not isinstance(document, dict):
             raise DataError(f"{path} did not answer like Label Studio; check the address")
         return document
 
 
-def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Step:
+def comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> Steps:
     """Correct differences in every project, again and again."""
     pause = 0.0
     while not stop.wait(pause):
         start, refused = time.monotonic(), list[str]()
         for project, listing, wrong in studio.listings(lambda: hub.ledger.moment):
             refused += wrong
-            expected = expected_items(project)
-            if expected:
-                hub.expected[expected[0]] = expected[1]
-            hub.reconcile(listing, studio.name)
+            hub.expected |= hooks.expected_items(project)
+            hub.reconcile(listing, studio.address)
         yield f"left out: {count(len(refused), 'annotation')}; the first: {refused[0]}" if refused else ""
         pause = max(COMPARED_EVERY, SHARE * (time.monotonic() - start))
 
 
-# The demo: agreement drifts in the middle, one annotator is careless, and a change of the guidelines helps ------------
+# The demo: agreement drifts in the middle, one annotator is careless, and a change of the guidelines helps ---
 
 DEMO, SENTIMENT = "demo", "sentiment"
 PEOPLE = ("ann", "bob", "cyd", "dan", "eva", "fay", "gus", "hal", "ida", "jon")

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from spagree.agreement import Agreement
-from spagree.codes import Codes, Floats
+from spagree.codes import Codes
 from spagree.counts.live import counted_codes
-from spagree.estimate import Estimate
+from spagree.estimate import Estimate, watch
 from spagree.estimate.pairs import Overlap, overlap
-from spagree.estimate.watch import (
-    ClosedItems,
-    Fall,
-    SafeSequence,
-    WatchedAnnotators,
-    closed_items,
-    fall_of,
-    safe_sequence,
-    watch_annotators,
-)
 from spagree.measuring import measure
 from spagree.messages import for_command_line
 from spagree.monitor.ledger import Current
@@ -40,16 +31,17 @@ SURE = 4.9  # standard errors: less than one in a million by chance, because peo
 Mark = tuple[float, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the operator chose: the target, and how many annotations close an item."""
 
     target: float | None = None
     first: int = FIRST
 
 
-@dataclass(frozen=True, slots=True)
-class Safe:
+USUAL = Settings()
+
+
+class Safe(NamedTuple):
     """The mean agreement of the closed items since the last mark, with bounds that hold at any time."""
 
     items: int
@@ -59,8 +51,7 @@ class Safe:
     undefined: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TrendPoint:
+class TrendPoint(NamedTuple):
     """The safe bounds when an item closed; ``recent`` is the mean of the latest items then."""
 
     time: float
@@ -69,8 +60,7 @@ class TrendPoint:
     low: float
     high: float
     recent: float
-    phase: int = 0
-    """How many marks were set before."""
+    phase: int  # how many marks were set before
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +77,15 @@ class Live:
     coverage: tuple[int, int, int]
     """Items with one, two, and three or more annotations."""
     per_hour: float
-    fall: Fall | None
-    people: WatchedAnnotators
+    fall: watch.Fall | None
+    people: watch.WatchedAnnotators
     overlap: Overlap
     adaptive: tuple[float, float] | None
     """If the tool seems to ask more people about items with disagreement: the share of disagreement among items with
     more annotations, and among the others.
     """
     marks: tuple[Mark, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = USUAL
 
     @property
     def headline(self) -> Estimate | None:
@@ -105,55 +95,56 @@ class Live:
         return self.agreement.exact if isinstance(self.agreement, SpanAgreement) else self.agreement.spa
 
 
-def look(
-    project: str, question: str, columns: Current, marks: Sequence[Mark] = (), settings: Settings | None = None
-) -> Live:
+def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = (), settings: Settings = USUAL) -> Live:
     """Measure a question as it is now."""
-    chosen = settings or Settings()
-    closed = closed_items(columns.item, columns.annotator, columns.label, chosen.first)
+    whole = columns.item, columns.annotator, columns.label
+    closed = watch.closed_items(*whole, settings.first)
+    first_two = closed if settings.first == FIRST else watch.closed_items(*whole, FIRST)
     values, moments = closed.agreement(), columns.time[closed.closed_by]
     # New guidelines begin a new phase, with the first item closed after their mark.
     starts = [0]
     for at, _ in marks:
         before = np.flatnonzero(moments <= at)
         starts.append(int(before[-1]) + 1 if len(before) else 0)
-    phases = [slice(start, end) for start, end in pairwise([*starts, len(values)])]
-    kept = ~np.isin(columns.item, closed.item[: starts[-1]])
-    of_phase = {name: getattr(columns, name)[kept] for name in ("item", "annotator", "label", "time")}
-    phase = replace(columns, **of_phase)
-    shares = [max(2, round(MOST_STEPS * (each.stop - each.start) / max(len(values), 1))) for each in phases]
     trend: list[TrendPoint] = []
-    sequence = safe_sequence(values[:0], at=[])
-    for number, (part, share) in enumerate(zip(phases, shares, strict=True)):
-        size = part.stop - part.start
-        shown = np.unique(np.linspace(1, size, min(size, share)).astype(int)).tolist() if size > 0 else []
-        sequence = safe_sequence(values[part], at=shown)
-        trend += _trend(sequence, values[part], moments[part], number)
-    values = values[starts[-1] :]
+    for phase, (start, end) in enumerate(pairwise([*starts, len(values)])):
+        size = max(0, end - start)
+        steps = min(size, max(2, round(MOST_STEPS * size / max(len(values), 1))))
+        shown = np.unique(np.linspace(1, size, steps).astype(int)).tolist()
+        sequence = watch.safe_sequence(values[start:end], at=shown)
+        # beside each mean and its bounds stands the mean of the latest items at that point
+        total = np.concatenate([[0.0], values[start:end].cumsum()])
+        first = np.maximum(sequence.items - max(20, size // 20), 0)
+        recent = (total[sequence.items] - total[first]) / (sequence.items - first)
+        time = moments[start:end][sequence.items - 1]
+        rows = (time, sequence.items, sequence.mean, sequence.low, sequence.high, recent)
+        trend += [TrendPoint._make((*row, phase)) for row in zip(*(column.tolist() for column in rows), strict=True)]
     safe = Safe(0, undefined="no item has enough annotations yet")
-    if len(sequence.mean):
-        low, high = float(sequence.low[-1]), float(sequence.high[-1])
-        safe = Safe(int(sequence.items[-1]), float(sequence.mean[-1]), low, high)
-    to_judge = columns
-    if columns.places:  # what is watched below compares labels of whole items, and a text holds any number of marks
+    if trend and trend[-1].phase == len(marks):
+        safe = Safe(trend[-1].items, trend[-1].value, trend[-1].low, trend[-1].high)
+    values, to_judge = values[starts[-1] :], columns
+    of_phase = columns.only(~np.isin(columns.item, closed.item[: starts[-1]]))
+    if columns.places:  # labels of whole items are compared below; a text holds any number of marks
         safe, trend, values, to_judge = Safe(0, undefined=NO_BOUNDS), [], values[:0], columns.part(since=inf)
-    judged = closed_items(to_judge.item, to_judge.annotator, to_judge.label, max(TO_JUDGE_PEOPLE, chosen.first))
+    enough = max(TO_JUDGE_PEOPLE, settings.first)
+    judged = watch.closed_items(to_judge.item, to_judge.annotator, to_judge.label, enough)
     sizes = np.bincount(columns.item, minlength=1)
     agreement: Agreement | SpanAgreement | None = None
-    if columns.places and len(phase.item):
-        made = phase.marks()
+    if columns.places and len(of_phase.item):
+        made = of_phase.marks()
         everybody = made.select("item", "annotator").unique() if project.startswith(LABEL_STUDIO) else None
         spans = measure_spans(made, everybody)
         agreement = replace(spans, findings=for_command_line(spans.findings))
-    elif len(phase.item):
-        columns_of_phase = phase.item, phase.annotator, phase.label, phase.annotators, phase.labels
-        agreement = replace(measure(counted_codes(*columns_of_phase, phase.frame())), told=for_command_line)
+    elif len(of_phase.item):
+        codes = of_phase.item, of_phase.annotator, of_phase.label
+        counted = counted_codes(*codes, of_phase.annotators, of_phase.labels, of_phase.frame())
+        agreement = replace(measure(counted), told=for_command_line)
     per_hour = 0.0  # in the hour before the latest annotation; for a shorter project, its mean per hour
     if len(columns.time) and (span := min(HOUR, columns.time.max() - columns.time.min())) > 0:
         per_hour = float((columns.time > columns.time.max() - HOUR).sum() * HOUR / span)
     order = np.argsort(columns.item, kind="stable")  # only teams matter here, and they need no labels
-    item, annotator, label = (column[order] for column in (columns.item, columns.annotator, columns.label))
-    codes = Codes(item, annotator, label, tuple(columns.annotators), tuple(columns.labels))
+    item, annotator, label = (column[order] for column in whole)
+    in_order = Codes(item, annotator, label, tuple(columns.annotators), tuple(columns.labels))
     return Live(
         project,
         question,
@@ -161,31 +152,19 @@ def look(
         columns,
         safe,
         tuple(trend),
-        (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (as they are named)
+        (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (by name)
         per_hour,
-        fall_of(values),
-        watch_annotators(judged, len(columns.annotators)),
-        overlap(codes, bridges=False),
-        None if columns.places else _adaptive(columns, closed if chosen.first == FIRST else None),
+        watch.fall_of(values),
+        watch.watch_annotators(judged, len(columns.annotators)),
+        overlap(in_order, bridges=False),
+        None if columns.places else _adaptive(columns, first_two),
         tuple(marks),
-        chosen,
+        settings,
     )
 
 
-def _trend(sequence: SafeSequence, values: Floats, time: Floats, phase: int) -> Iterator[TrendPoint]:
-    """The history of the safe bounds of a phase, with the mean of the latest items at each point."""
-    window = max(20, len(values) // 20)
-    total = np.concatenate([[0.0], values.cumsum()])
-    first = np.maximum(sequence.items - window, 0)
-    recent = (total[sequence.items] - total[first]) / (sequence.items - first)
-    phases = np.full(len(sequence.items), phase)
-    rows = (time[sequence.items - 1], sequence.items, sequence.mean, sequence.low, sequence.high, recent, phases)
-    yield from (TrendPoint(*row) for row in zip(*(column.tolist() for column in rows), strict=True))
-
-
-def _adaptive(columns: Current, closed: ClosedItems | None) -> tuple[float, float] | None:
+def _adaptive(columns: Current, pairs: watch.ClosedItems) -> tuple[float, float] | None:
     """Whether items whose first two annotations disagree get more annotations than the others."""
-    pairs = closed or closed_items(columns.item, columns.annotator, columns.label, 2)
     more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
     apart = pairs.agreement() == 0
     with_more, rest = int(more.sum()), int((~more).sum())

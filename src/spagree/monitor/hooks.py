@@ -4,40 +4,34 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from spagree.errors import DataError
 from spagree.messages import shown
-from spagree.monitor.ledger import APART, PART, UNFIT, Batch, Event, Events, Gone, Reported, as_label
+from spagree.monitor.ledger import APART, PART, UNFIT, Event, Reported, as_label, gone
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.export import label as label_of
-from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
+from spagree.read.tools.label_studio import Seen, aliases, answers, person
 from spagree.read.tools.marks import located
 from spagree.read.tools.records import one_or_more, part
-from spagree.read.tools.tool import Marks, ReaderOptions, Value
+from spagree.read.tools.tool import Marks, ReaderOptions
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 MARKED = "marks"
 LIMITS = {**LONGEST, MARKED: 1_000_000}
-SHORT = min(LONGEST.values())
 LARGEST_VERSION = 1e15
 MOST_IN_A_BODY = 50_000
 MOST_DIGITS = 16  # of a number that is no text
-MANY = 100  # annotations that are worth a batch
 NUMBERS = ("version", "time", "deleted")
 FIELDS = {*LONGEST, *NUMBERS}
 PROJECT, QUESTION, API = "default", "label", "api"
 LABEL_STUDIO, POTATO = "label-studio", "potato"
+CHANGES = frozenset(("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED"))
+DELETIONS = {"ANNOTATIONS_DELETED": ("annotations", "id"), "TASKS_DELETED": ("tasks", "item")}
 SPAN_CONTROLS = frozenset(("Labels", "ParagraphLabels", "HyperTextLabels", "TimeSeriesLabels"))  # of Label Studio
-
-_Text = Annotated[str, msgspec.Meta(max_length=SHORT)]
-_Version = Annotated[float, msgspec.Meta(ge=-LARGEST_VERSION, le=LARGEST_VERSION)]
-_Time = Annotated[float, msgspec.Meta(ge=0, le=LAST)]
 
 
 def decoded(body: bytes) -> Any:
@@ -48,65 +42,8 @@ def decoded(body: bytes) -> Any:
         raise DataError("the body is not JSON; send one object or a list of objects") from None
 
 
-def posted(body: bytes) -> Events:
-    """The events in a body of the API: one annotation, or a list of them."""
-    return _plain(body) or _one_by_one(body)
-
-
-class _Posted(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """An annotation whose fields are all of the usual kind and length."""
-
-    item: _Text = ""
-    annotator: _Text = ""
-    label: _Text = ""
-    project: _Text = ""
-    question: _Text = ""
-    id: _Text = ""
-    version: _Version | None = None
-    time: _Time | None = None
-    deleted: bool = False
-
-
-_USUAL = msgspec.json.Decoder(list[_Posted] | _Posted)
-
-
-def _plain(body: bytes) -> Events | None:
-    """The fast path for a body with nothing unusual in it; None if a closer look is needed."""
-    if b"\\u" in body:  # the only way to write NUL or half of a pair
-        return None
-    try:
-        records = _USUAL.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if isinstance(records, _Posted):
-        records = [records]
-    if len(records) > MOST_IN_A_BODY or not all(each.item and each.annotator and each.label for each in records):
-        return None
-    about = {(each.project, each.question, each.deleted) for each in records}
-    if len(records) < MANY or len(about) > 1 or about.pop()[2]:
-        return [
-            Reported(
-                *_key(each.project, each.question, each.id, each.item, each.annotator),
-                *(each.item, each.annotator, each.label, each.version, each.time, each.deleted),
-            )
-            for each in records
-        ]
-    project, question, source, _ = _key(records[0].project, records[0].question, "", "", "")
-    return Batch(
-        project,
-        question,
-        source,
-        [each.id or each.item + APART + each.annotator for each in records],
-        [each.item for each in records],
-        [each.annotator for each in records],
-        [each.label for each in records],
-        [each.version for each in records],
-        [each.time for each in records],
-    )
-
-
-def _one_by_one(body: bytes) -> list[Event]:
-    """Each annotation by itself, so that the error names the one at fault."""
+def posted(body: bytes) -> list[Event]:
+    """The events in a body of the API: one annotation, or a list of them; an error names the one at fault."""
     value = decoded(body)
     if not isinstance(value, list):
         return [_annotation(value)]
@@ -130,28 +67,17 @@ def _annotation(record: Any) -> Reported:
     deleted = record.get("deleted", False)
     if not isinstance(deleted, bool):
         raise DataError(f"deleted must be true or false, found {shown(as_text(deleted))}")
-    item, annotator, label, project, question, id = [_text(record.get(name), name) for name in LONGEST]
+    texts = {name: "" if record.get(name) is None else record[name] for name in LONGEST}
+    for name, value in texts.items():
+        if not isinstance(value, str):  # numbers arrive as the text that was written
+            raise DataError(f"{name} must be a text or a number, found {shown(as_text(value))}")
+    item, annotator, label, project, question, id = [checked(text, name) for name, text in texts.items()]
     if not (deleted and id) and not (item and annotator and (label or deleted)):
         missing = "label" if item and annotator else "annotator" if item else "item"
         raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
     version, time = _number(record.get("version"), "version"), moment(record.get("time"), "time")
-    key = _key(project, question, id, item, annotator)
-    return Reported(*key, item, annotator, label, version, time, deleted)
-
-
-def _key(project: str, question: str, id: str, item: str, annotator: str) -> tuple[str, str, str, str]:
-    """What identifies an annotation: its id or, without one, its item and annotator."""
-    return project or PROJECT, question or QUESTION, API, id or item + APART + annotator
-
-
-def _text(value: Any, name: str) -> str:
-    if value is None:
-        return ""
-    if type(value) is str and len(value) <= SHORT and value.isprintable():
-        return value  # most texts: nothing to check
-    if not isinstance(value, str):  # numbers arrive as the text that was written
-        raise DataError(f"{name} must be a text or a number, found {shown(as_text(value))}")
-    return checked(value, name)
+    about = (project or PROJECT, question or QUESTION, API, id or item + APART + annotator)
+    return Reported(*about, item, annotator, label, version, time, deleted)
 
 
 def checked(text: str, name: str) -> str:
@@ -183,10 +109,8 @@ def _number(value: Any, name: str) -> float | None:
 
 def moment(value: Any, name: str) -> float | None:
     """A time between 1970 and 2100; nothing if none is given."""
-    if value in (None, ""):
-        return None
-    seconds = _number(value if isinstance(value, str) else as_text(value), name)
-    if seconds is None or not 0 <= seconds <= LAST:
+    seconds = None if value in (None, "") else _number(as_text(value), name)
+    if seconds is not None and not 0 <= seconds <= LAST:
         raise DataError(f"{name} must lie between 1970 and 2100, found {shown(as_text(value))}")
     return seconds
 
@@ -196,19 +120,27 @@ def label_studio(body: bytes) -> list[Event]:
     payload = decoded(body)
     if not isinstance(payload, dict):
         raise DataError("expected an object with action, as Label Studio's webhooks send it")
-    project = payload.get("project")
+    project, action = payload.get("project"), as_text(payload.get("action"))
     if not isinstance(project, dict):
         return []  # sent without payload: only a comparison can tell
     name = label_studio_project(project)
+    if action in DELETIONS:
+        listed, what = DELETIONS[action]
+        records = payload[listed] if isinstance(payload.get(listed), list) else []
+        ids = [_named(record.get("id"), "id") for record in records if isinstance(record, dict)]
+        return [gone(name, LABEL_STUDIO, **{what: id}) for id in ids]
+    if action not in CHANGES:
+        return []
     records, task = payload.get("annotation") or [], payload.get("task")
-    action = as_text(payload.get("action"))
-    if action in ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED"):
-        if isinstance(records, dict) and isinstance(task, dict):
-            records = {**records, "data": task.get("data")}
-        return [*completions(project, records if isinstance(records, list) else [records])]
-    if action == "ANNOTATIONS_DELETED":
-        return [Gone(name, LABEL_STUDIO, id=id) for id in _ids(payload, "annotations")]
-    return [Gone(name, LABEL_STUDIO, item=id) for id in _ids(payload, "tasks")] if action == "TASKS_DELETED" else []
+    if isinstance(records, dict) and isinstance(task, dict):
+        records = {**records, "data": task.get("data")}
+    events: list[Event] = []
+    for record in records if isinstance(records, list) else [records]:
+        for event in completion(project, record):
+            if isinstance(event, DataError):
+                raise event
+            events.append(event)
+    return events
 
 
 def label_studio_project(project: Mapping[str, Any]) -> str:
@@ -216,76 +148,50 @@ def label_studio_project(project: Mapping[str, Any]) -> str:
     return f"{LABEL_STUDIO}-{_named(project.get('id'), 'project')}"
 
 
-def expected_items(project: Any) -> tuple[str, int] | None:
-    """A Label Studio project and its number of tasks."""
+def expected_items(project: Any) -> dict[str, int]:
+    """A Label Studio project and its number of tasks, where it says so."""
     tasks = as_text(project.get("task_number")) if isinstance(project, dict) else ""
-    return (label_studio_project(project), int(tasks)) if tasks.isdecimal() and len(tasks) < MOST_DIGITS else None
+    return {label_studio_project(project): int(tasks)} if tasks.isdecimal() and len(tasks) < MOST_DIGITS else {}
 
 
-def completions(
-    project: Mapping[str, Any], records: Sequence[Any], refused: list[str] | None = None
-) -> Iterator[Reported]:
-    """Every annotation in the records of a Label Studio project, for each of its controls.
+def completion(project: Mapping[str, Any], record: Any) -> Iterator[Reported | DataError]:
+    """One event for each control of an annotation in Label Studio, or why its marks cannot be stored.
 
-    With the ``data`` of its task in a record, the offsets of marks are checked against the text. A record that cannot
-    be stored is an error, or stands with its reason in ``refused``.
-    """
-    named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
-    about = config.items() if isinstance(config, dict) else ()
-    controls = {str(name): isinstance(one, dict) and one.get("type") in SPAN_CONTROLS for name, one in about}
-    for record in records:
-        wrong: list[str] = []
-        try:
-            found = list(_completion(record, label_studio_project(project), named, controls, wrong))
-        except DataError as error:
-            found, wrong = [], [str(error)]
-        if wrong and refused is None:
-            raise DataError(wrong[0])
-        if refused is not None:
-            refused += wrong
-        yield from found
-
-
-def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
-    records = payload.get(name)
-    listed = records if isinstance(records, list) else []
-    return [_named(record.get("id"), "id") for record in listed if isinstance(record, dict)]
-
-
-def _completion(
-    record: Any, project: str, named: Aliases, controls: Mapping[str, bool], wrong: list[str]
-) -> Iterator[Reported]:
-    """One event for each control; a skipped annotation, or one without that control, has no label.
-
-    ``controls`` says which are for marks: whoever made none there has seen the item. What is ``wrong`` with marks that
-    cannot be is added there.
+    A skipped annotation, or one without a control, has no label there; but whoever made no marks has seen the item.
+    With the ``data`` of its task in the record, the offsets of marks are checked against the text.
     """
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
-    item, id = _named(record.get("task"), "item"), _named(record.get("id"), "id")
+    where, item, id = label_studio_project(project), _named(record.get("task"), "item"), _named(record.get("id"), "id")
     who = _named(person(record.get("completed_by"), ReaderOptions(Path())), "annotator")
     is_skipped = record.get("was_cancelled") is True
     version, time = (moment(record.get(name), name) for name in ("updated_at", "created_at"))
     data, result = part(record, "data", dict, "annotation"), part(record, "result", list, "annotation")
+    named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
+    kinds = {str(name): one for name, one in config.items()} if isinstance(config, dict) else {}
+    for_marks = {name for name, one in kinds.items() if isinstance(one, dict) and one.get("type") in SPAN_CONTROLS}
     for suffix, given in answers(f"annotation {id}", result, named, Seen(), data).items():
-        for control in sorted({*given, *controls} if not suffix else given):
-            value = None if is_skipped else given.get(control, Marks("") if controls.get(control) else None)
+        for control in sorted(given if suffix else {*given, *kinds}):
+            value = None if is_skipped else given.get(control, Marks("") if control in for_marks else None)
             if isinstance(value, Marks):
                 is_span = not value.marks or any(mark.start is not None for mark in value.marks)
                 try:
                     label = checked(as_label(located(value)[0]), MARKED) if is_span else ""
                 except DataError as error:
-                    wrong.append(str(error))
+                    yield error
                     continue
             else:
                 label = checked(label_of(value), "label") if value else ""
             part_id = id + suffix.replace(" ", PART, 1)
-            about = (project, _named(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
+            about = (where, _named(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
             yield Reported(*about, label, version, time, deleted=not label)
 
 
-def potato(body: bytes, project: str = "potato") -> list[Event]:
-    """The events in a potato webhook: the latest state of one annotator's answers about one item."""
+def potato(body: bytes) -> list[Event]:
+    """The events in a potato webhook: the latest state of one annotator's answers about one item.
+
+    ``schema:name`` holds every choice; the bare ``schema`` of several choices holds only the last one.
+    """
     payload = decoded(body)
     data = payload.get("data") if isinstance(payload, dict) else None
     if not isinstance(data, dict):
@@ -297,22 +203,15 @@ def potato(body: bytes, project: str = "potato") -> list[Event]:
     if not isinstance(annotations, dict):
         raise DataError("an annotation of potato has user_id, instance_id and annotations")
     at = moment(payload.get("timestamp"), "timestamp")
-    about = (POTATO, item + APART + annotator, item, annotator)
-    return [
-        Reported(project, _named(schema, "question"), *about, checked(label_of(value), "label"), at, at)
-        for schema, value in _schemas(annotations)
-    ]
-
-
-def _schemas(annotations: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
-    """``schema:name`` holds every choice; the bare ``schema`` of several choices holds only the last one."""
     chosen: dict[str, list[str]] = {}
     for key, value in annotations.items():
         schema, colon, _ = key.partition(":")
         text = as_text(value)
-        if colon and text and text != "false":
-            chosen.setdefault(schema, []).append(text)
-        elif not colon and text:
-            chosen.setdefault(schema, [])
-    for schema, texts in chosen.items():
-        yield schema, one_or_more(texts) if texts else as_text(annotations[schema])
+        if text and (not colon or text != "false"):
+            chosen.setdefault(schema, []).extend([text] if colon else [])
+    labels = {schema: one_or_more(texts or [as_text(annotations[schema])]) for schema, texts in chosen.items()}
+    about = (POTATO, item + APART + annotator, item, annotator)
+    return [
+        Reported(POTATO, _named(schema, "question"), *about, checked(label_of(value), "label"), at, at)
+        for schema, value in labels.items()
+    ]

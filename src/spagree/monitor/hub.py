@@ -6,18 +6,18 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from math import inf, nextafter
-from typing import Any
+from typing import Any, NamedTuple
 
 from spagree.errors import DataError
 from spagree.messages import shown
-from spagree.monitor.alerts import Alert, Register, alerts, kept
-from spagree.monitor.figures import Live, Mark, Settings, look
-from spagree.monitor.ledger import Events, Ledger, Snapshot
-from spagree.monitor.store import Store, StoreError, TakenOverError, Writer
+from spagree.monitor.alerts import Alert, Register, alerts
+from spagree.monitor.figures import USUAL, Live, Mark, Settings, look
+from spagree.monitor.ledger import Event, Ledger, Snapshot
+from spagree.monitor.store import Store, StoreError, TakenOverError, Writer, alert_table, mark_table
 from spagree.read.databases.addresses import public
 
 PAUSE = 0.2  # seconds between two measurements
@@ -27,8 +27,7 @@ Question = tuple[str, str]
 log = logging.getLogger("spagree.monitor")
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciled:
+class Reconciled(NamedTuple):
     """When a source was last fully compared, how much differed then, and how much in all comparisons."""
 
     at: float
@@ -36,8 +35,7 @@ class Reconciled:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What last went wrong with a source, and when; ``is_over`` once it worked again."""
 
     words: str
@@ -45,41 +43,33 @@ class Fault:
     is_over: bool = False
 
 
-def restored(store: Store) -> Ledger:
-    """Every annotation of a store in memory."""
-    ledger = Ledger()
-    for rows in store.tuples():
-        ledger.restore(rows)
-    return ledger
-
-
 class Hub:
     """The ledger, the store, and the figures of every question; safe to use from any thread."""
 
-    def __init__(
-        self, store: Store, settings: Settings | None = None, notify: Callable[[Alert], None] | None = None
-    ) -> None:
-        self.store, self.settings = store, settings or Settings()
-        self.ledger = restored(store)
-        self.marks: dict[str, list[Mark]] = store.marks()
-        self.register = Register(store.alerts())
+    def __init__(self, store: Store, settings: Settings = USUAL, notify: Callable[[Alert], None] | None = None) -> None:
+        self.store, self.settings, self.notify = store, settings, notify
+        self.ledger = Ledger()
+        self.questions = self.ledger.questions
+        for rows in store.tuples():
+            self.ledger.put(rows)
+        self.marks: dict[str, list[Mark]] = {}
+        for row in store.rows(mark_table, "time"):
+            self.marks.setdefault(row["project"], []).append((row["time"], row["text"]))
+        self.register = Register(store.rows(alert_table, "began"))
         self.reconciled: dict[str, Reconciled] = {}
         self.faults: dict[str, Fault] = {}
-        self.has_lost_store = threading.Event()
-        """Another monitor has taken the store over: this one has to end."""
-        self.expected: dict[str, int] = {}
+        self.expected: dict[str, int] = {}  # items of a project, where its tool says so
         self.last_event: float | None = None
         self.taken = 0
-        self.notify = notify
-        self._untold: list[Alert] = []
-        self._news = threading.Event()
-        self._lives: dict[Question, tuple[int, Live]] = {}
-        self._versions: dict[Question, int] = {}
+        self.versions: Counter[Question] = Counter()  # how often each was measured
+        self.has_lost_store = threading.Event()  # another monitor has taken it over: this one has to end
+        self._lives: dict[Question, Live] = {}
         self._dirty: set[Question] = set(self.ledger.questions())
-        self._wake, self._stopping = threading.Event(), threading.Event()
-        self._measuring, self._marking = threading.Lock(), threading.Lock()
+        self._untold: list[Alert] = []
         self._origins: dict[Question, str] = {}
-        self._listeners: dict[asyncio.Queue[Question], asyncio.AbstractEventLoop] = {}
+        self._listeners: dict[Callable[[Question], None], asyncio.AbstractEventLoop] = {}
+        self._news, self._wake, self._stopping = threading.Event(), threading.Event(), threading.Event()
+        self._measuring, self._marking = threading.Lock(), threading.Lock()
         self.writer = Writer(self.ledger, store, self._changed)
         runs = {"measuring": self._run, "keeping": self._keep}
         self._threads = [threading.Thread(target=run, name=name, daemon=True) for name, run in runs.items()]
@@ -87,15 +77,15 @@ class Hub:
             thread.start()
         self._wake.set()
 
-    async def take(self, events: Events) -> int:
+    async def take(self, events: Sequence[Event]) -> int:
         """Store events; returns once they are durable, with the number of annotations they changed."""
-        return self._count(events, await self.writer.take(events))
+        return self._count(events, await asyncio.wrap_future(self.writer.send(events)))
 
-    def take_now(self, events: Events) -> int:
+    def take_now(self, events: Sequence[Event]) -> int:
         """The same, for a thread that can wait."""
         return self._count(events, self.writer.send(events).result())
 
-    def _count(self, events: Events, changed: int) -> int:
+    def _count(self, events: Sequence[Event], changed: int) -> int:
         self.taken += len(events)
         self.last_event = max(self.last_event or 0.0, time.time())
         return changed
@@ -111,90 +101,128 @@ class Hub:
                 f"left out as a whole: {public(first)} is already followed as {listing.source} of project "
                 f"{shown(listing.project)}; rename the file, or follow it with another monitor"
             )
-        had = any(question[0] == listing.project for question in self.questions())
+        is_known = any(project == listing.project for project, _ in self.questions())
         differences = self.writer.send([listing]).result()
-        drift = differences if had else 0
+        drift = differences if is_known else 0
         name = listing.project if listing.project.startswith(listing.source) else listing.source
-        before = self.reconciled.get(name)
-        now = Reconciled(time.time(), drift, drift + (before.total if before else 0))
+        total = self.reconciled[name].total if name in self.reconciled else 0
+        now = Reconciled(time.time(), drift, drift + total)
         self.reconciled = {**self.reconciled, name: now}  # a new one: somebody may be reading the old one
         if drift:
             log.warning("drift corrected", extra={"about": f"{name}: {drift}"})
 
-    def failed(self, source: str, words: str) -> None:
-        """Record that a source does not work."""
+    def fault(self, source: str, words: str = "") -> None:
+        """Record what is wrong with a source, or without words that it works again."""
         before = self.faults.get(source)
-        if before is None or before.is_over or before.words != words:
-            log.warning("source failed", extra={"about": f"{source}: {words}"})
-        self.faults = {**self.faults, source: Fault(words, time.time())}
-
-    def worked(self, source: str) -> None:
-        """Record that a source works again."""
-        if source in self.faults:
-            self.faults = {**self.faults, source: replace(self.faults[source], is_over=True)}
+        if words:
+            if before is None or before.is_over or before.words != words:
+                log.warning("source failed", extra={"about": f"{source}: {words}"})
+            self.faults = {**self.faults, source: Fault(words, time.time())}
+        elif before is not None:
+            self.faults = {**self.faults, source: before._replace(is_over=True)}
 
     def trouble(self) -> str:
         """Why nothing can be stored now; empty if all is well."""
         return str(self.writer.trouble or "")
 
-    def mark(self, project: str, text: str, at: float | None = None) -> Mark:
+    def mark(self, project: str, text: str, at: float | None = None) -> None:
         """Mark a change of the guidelines: monitoring restarts there. Two changes may share a moment, but not a row."""
         with self._marking:
             now = max(time.time(), self.ledger.moment) if at is None else at
             marks = dict(self.marks.get(project, ()))
             while marks.get(now, text) != text:
                 now = nextafter(now, inf)
-            self.store.mark(project, now, text)
+            self.store.put(mark_table, [{"project": project, "time": now, "text": text}])
             self.marks = {**self.marks, project: sorted({**marks, now: text}.items())}
         self._changed({question for question in self.questions() if question[0] == project})
-        return now, text
 
-    def questions(self) -> list[Question]:
-        """Every project and question."""
-        return self.ledger.questions()
-
-    def live(self, question: Question) -> tuple[int, Live]:
-        """A question's figures and their version; measured now if they never were."""
-        if question not in self._lives:
+    def live(self, question: Question, *, now: bool = False) -> Live:
+        """A question's latest figures, or those as of now; measured if they never were."""
+        if now or question not in self._lives:
             with self._measuring:
-                if question not in self._lives:
+                if question not in self._lives or question in self._dirty:
                     self._measure(question)
         return self._lives[question]
 
-    def fresh(self, question: Question) -> Live:
-        """The figures as of now."""
-        with self._measuring:
-            if question in self._dirty or question not in self._lives:
-                self._dirty.discard(question)
-                self._measure(question)
-        return self._lives[question][1]
+    def lives(self) -> dict[Question, Live]:
+        """The figures of every question that could be measured; of the others the faults tell."""
+        found = {}
+        for question in self.questions():
+            with suppress(Exception):
+                found[question] = self.live(question)
+        return found
+
+    def part(self, question: Question, annotator: str, since: float) -> Live:
+        """The figures of a part: one annotator's items, or the annotations since a moment."""
+        return look(*question, self.ledger.columns(*question).part(annotator, since), (), self.settings)
+
+    def overview(self) -> list[dict[str, Any]]:
+        """Every question with its number and its alerts."""
+        return [
+            {
+                "project": project,
+                "question": question,
+                "annotations": len(live.columns.item),
+                **{name: getattr(live.headline, name, None) for name in ("value", "low", "high")},
+                "alerts": len(self.register.of_question(project, question)[0]),
+            }
+            for (project, question), live in self.lives().items()
+        ]
 
     def _changed(self, questions: set[Question]) -> None:
         self._dirty |= questions
         self._wake.set()
 
     def _run(self) -> None:
+        """Measure what has changed, again and again."""
         while not self._stopping.is_set():
             self._wake.wait()
             self._wake.clear()
             start = time.monotonic()
             for question in sorted(self._dirty & set(self.questions())):
-                with self._measuring:
-                    self._dirty.discard(question)
-                    with suppress(Exception):  # said already; the next change tries again
-                        self._measure(question)
-            is_busy = bool(self._dirty)
-            self._stopping.wait(max(PAUSE, SHARE * (time.monotonic() - start)) if is_busy else PAUSE)
+                with suppress(Exception):  # said already; the next change tries again
+                    self.live(question, now=True)
+            passed = time.monotonic() - start
+            self._stopping.wait(max(PAUSE, SHARE * passed) if self._dirty else PAUSE)
+
+    def _measure(self, question: Question) -> None:
+        name = f"measuring {' · '.join(question)}"
+        self._dirty.discard(question)
+        try:
+            live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
+        except Exception as error:  # the annotations are stored anyway; whoever asks next tries again
+            self._dirty.add(question)
+            self.fault(name, f"the figures are not up to date ({error})")
+            log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
+            raise
+        self.fault(name)
+        self._untold += self.register.update(*question, alerts(live), time.time())
+        self._lives[question] = live
+        self.versions[question] += 1
+        self._news.set()
+        for put, loop in list(self._listeners.items()):
+            loop.call_soon_threadsafe(put, question)
 
     def _keep(self) -> None:
-        """Look whether the store is still there and ours, also while nothing arrives; store and send alerts."""
+        """Look whether the store is still there and ours, also while nothing arrives.
+
+        Alerts that began or ended are sent once they are stored; while the store fails they wait.
+        """
         checked = time.monotonic()
         while not self.has_lost_store.is_set():
-            is_last = self._stopping.is_set()
+            is_last, told = self._stopping.is_set(), list(self._untold)
             try:
-                if self._untold or self.writer.trouble or time.monotonic() - checked > CHECKED_EVERY:
-                    self._tell(list(self._untold))
+                if told or self.writer.trouble or time.monotonic() - checked > CHECKED_EVERY:
+                    if told:
+                        self.store.put(alert_table, [alert.row() for alert in told])
+                    else:
+                        self.store.check(by_writing=self.writer.trouble is not None)  # or only look
                     self.writer.trouble, checked = None, time.monotonic()
+                    del self._untold[: len(told)]
+                for alert in told:
+                    log.warning("alert", extra={"code": alert.code, "state": alert.state, "about": alert.title})
+                    if self.notify:
+                        self.notify(alert)
             except StoreError as error:
                 self.writer.trouble = error
             except Exception:  # whatever it was, the store is looked after further on
@@ -207,87 +235,26 @@ class Hub:
             self._news.wait(1.0)
             self._news.clear()
 
-    def _tell(self, told: list[Alert]) -> None:
-        """Send the alerts that began or ended, once they are stored; while the store fails they wait."""
-        if told:
-            self.store.write_alerts([kept(alert) for alert in told])
-        else:
-            self.store.check(by_writing=self.writer.trouble is not None)  # what works is only looked at
-        del self._untold[: len(told)]
-        for alert in told:
-            log.warning("alert", extra={"code": alert.code, "state": alert.state, "about": alert.title})
-            if self.notify:
-                self.notify(alert)
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Queue[Question]]:
+        """A queue of the questions that change meanwhile."""
+        queue = asyncio.Queue[Question](maxsize=100)
 
-    def _measure(self, question: Question) -> None:
-        name = f"measuring {' · '.join(question)}"
+        def put(question: Question) -> None:
+            if not queue.full():  # a sleeping page asks for everything when it wakes
+                queue.put_nowait(question)
+
+        self._listeners[put] = asyncio.get_running_loop()
         try:
-            live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
-        except Exception as error:  # the annotations are stored anyway; whoever asks next tries again
-            self._dirty.add(question)
-            self.failed(name, f"the figures are not up to date ({error})")
-            log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
-            raise
-        self.worked(name)
-        self._versions[question] = self._versions.get(question, 0) + 1
-        self._untold += self.register.update(*question, alerts(live), time.time())
-        self._lives[question] = (self._versions[question], live)
-        self._news.set()
-        for queue, loop in list(self._listeners.items()):
-            loop.call_soon_threadsafe(_put, queue, question)
-
-    def listen(self) -> asyncio.Queue[Question]:
-        """A queue of the questions that change from now on."""
-        queue: asyncio.Queue[Question] = asyncio.Queue(maxsize=100)
-        self._listeners[queue] = asyncio.get_running_loop()
-        return queue
-
-    def leave(self, queue: asyncio.Queue[Question]) -> None:
-        """Stop listening."""
-        self._listeners.pop(queue, None)
-
-    def lives(self) -> dict[Question, Live]:
-        """The figures of every question that could be measured; of the others the faults tell."""
-        found = {}
-        for question in self.questions():
-            with suppress(Exception):
-                found[question] = self.live(question)[1]
-        return found
-
-    def overview(self) -> list[dict[str, Any]]:
-        """Every question with its number and its alerts."""
-        rows = []
-        for (project, question), live in self.lives().items():
-            spa = live.headline
-            rows.append(
-                {
-                    "project": project,
-                    "question": question,
-                    "annotations": len(live.columns.item),
-                    "value": spa.value if spa else None,
-                    "low": spa.low if spa else None,
-                    "high": spa.high if spa else None,
-                    "alerts": len(self.register.of_question(project, question)[0]),
-                }
-            )
-        return rows
-
-    def filtered(self, question: Question, annotator: str, since: float) -> Live:
-        """The figures of a part: one annotator's items, or the annotations since a moment."""
-        columns = self.ledger.columns(*question).part(annotator, since)
-        return replace(look(*question, columns, (), self.settings), marks=())
+            yield queue
+        finally:
+            del self._listeners[put]
 
     def close(self) -> None:
         """Write what is waiting, then close."""
         self.writer.close()
-        self._stopping.set()
-        self._wake.set()
-        self._news.set()
+        for event in (self._stopping, self._wake, self._news):
+            event.set()
         for thread in self._threads:
             thread.join()
         self.store.close()
-
-
-def _put(queue: asyncio.Queue[Question], question: Question) -> None:
-    if not queue.full():  # a sleeping page asks for everything when it wakes
-        queue.put_nowait(question)

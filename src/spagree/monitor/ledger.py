@@ -1,16 +1,15 @@
-"""Every annotation in memory: columns of integers for each question, in the order of arrival."""
+"""Every annotation in memory: a table of numbers for each question, in the order of arrival."""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
-import time
-from array import array
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isnan, nextafter
+from math import inf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -27,13 +26,12 @@ PART = "\x1e"  # in an id, between an annotation and the place of one answer in 
 APART = "\x1f"  # in an id, between item and annotator
 MARKS = "\x1d"  # begins a label that holds all marks of a visit
 UNFIT = re.compile("[\0\x1d-\x1f\ud800-\udfff]")  # what no database holds, and what has a meaning here
-NO_NUMBER = float("nan")
 ITEM_GONE = "item "  # prefix of the id that marks an item as deleted
 ANY_QUESTION = ""  # rows of this question record that an annotation or an item was deleted in all questions
 
 
 class Reported(NamedTuple):
-    """An annotation as a source reports it; see :func:`settled` for which report counts."""
+    """An annotation as a source reports it, and with the last two fields as it is stored."""
 
     project: str
     question: str
@@ -45,11 +43,8 @@ class Reported(NamedTuple):
     version: float | None = None
     time: float | None = None
     deleted: bool = False
-
-    @property
-    def key(self) -> Key:
-        """What identifies the annotation."""
-        return self[:4]
+    seq: int = 0  # numbers annotations in the order of their first report
+    arrived: float = 0.0
 
 
 Place = tuple[float, float, str]  # start, end, label
@@ -75,16 +70,6 @@ def places_in(label: str) -> list[Place] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """An annotation with all its questions, or an item with all its annotations, was permanently deleted."""
-
-    project: str
-    source: str
-    id: str = ""
-    item: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Everything a source holds for a project; what it omits was deleted.
 
@@ -99,50 +84,21 @@ class Snapshot:
     by_id: bool = False
 
 
-Event = Reported | Gone | Snapshot
+Event = Reported | Snapshot
+Fresh = dict[Key, Reported]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Many annotations of one question from one source, column by column; none of them is deleted.
-
-    A batch of new annotations is stored as it is, without an object for each annotation.
-    """
-
-    project: str
-    question: str
-    source: str
-    id: Sequence[str]
-    item: Sequence[str]
-    annotator: Sequence[str]
-    label: Sequence[str]
-    version: Sequence[float | None]
-    time: Sequence[float | None]
-
-    def __len__(self) -> int:
-        return len(self.id)
-
-    def __iter__(self) -> Iterator[Reported]:
-        """The annotations one by one."""
-        columns = (self.id, self.item, self.annotator, self.label, self.version, self.time)
-        for values in zip(*columns, strict=True):
-            yield Reported(self.project, self.question, self.source, *values)
+def gone(project: str, source: str, id: str = "", item: str = "") -> Reported:
+    """The report that an annotation with all its questions, or an item with all its annotations, is gone for good."""
+    return Reported(project, ANY_QUESTION, source, id or ITEM_GONE + item, item, "", "", FINAL, deleted=True)
 
 
-Events = Sequence[Event] | Batch
+def item_of(id: str, item: str) -> str:
+    """The item of an annotation, also of one of its answers about a list, whose item ends with the place in it."""
+    return item.rpartition(" ")[0] if PART in id else item
 
 
-class Stored(NamedTuple):
-    """An annotation as stored; ``seq`` numbers annotations in the order of their first report."""
-
-    annotation: Reported
-    seq: int
-    arrived: float
-
-
-def settled(
-    before: Stored | None, annotation: Reported, seq: int, now: float, *, is_correction: bool = False
-) -> Stored | None:
+def settled(before: Reported | None, report: Reported, *, is_correction: bool = False) -> Reported | None:
     """The row after a report, or None if the report changes nothing.
 
     Reports with a version are in a total order, so their order of arrival changes nothing: the higher version counts,
@@ -151,52 +107,48 @@ def settled(
     time either, while none with a time has come, the latest arrival, which is all that is known. A correction, by a
     listing of everything its source holds, replaces whatever came before it.
 
+    >>> row = settled(None, Reported("p", "q", "api", "1", "i", "ann", "no", version=2.0))
     >>> late = Reported("p", "q", "api", "1", "i", "ann", "yes", version=1.0)
-    >>> row = settled(None, Reported("p", "q", "api", "1", "i", "ann", "no", version=2.0), 1, 0.0)
-    >>> settled(row, late, 2, 0.0) is None, row.annotation.label
+    >>> settled(row, late) is None, row.label
     (True, 'no')
     """
     if before is None:
-        return Stored(annotation, seq, now)
-    stored = before.annotation
-    if stored.version == FINAL:
+        return report
+    if before.version == FINAL:
         return None
-    known = (annotation.version, annotation.time, stored.version, stored.time)
+    known = (report.version, report.time, before.version, before.time)
     if is_correction or all(number is None for number in known):
-        if annotation.version is None or (stored.version or 0.0) > annotation.version:
-            annotation = annotation._replace(version=stored.version)
-        if annotation.time is None:
-            annotation = annotation._replace(time=stored.time)
-    elif _order(annotation) <= _order(stored):
+        if report.version is None or (before.version or 0.0) > report.version:
+            report = report._replace(version=before.version)
+        if report.time is None:
+            report = report._replace(time=before.time)
+    elif _order(report) <= _order(before):
         return None
-    if annotation.deleted:
-        annotation = annotation._replace(item=stored.item, annotator=stored.annotator, label=stored.label)
-    return None if annotation == stored else Stored(annotation, before.seq, now)
+    if report.deleted:
+        report = report._replace(item=before.item, annotator=before.annotator, label=before.label)
+    report = report._replace(seq=before.seq)
+    return None if report[:-1] == before[:-1] else report
 
 
-def _order(annotation: Reported) -> tuple[float, float, float, str, str, str]:
-    version, time = (-inf if number is None else number for number in annotation[7:9])
-    about = ("", "", "") if annotation.deleted else (annotation.label, annotation.item, annotation.annotator)
-    if annotation.version is None:  # what was deleted may come again later
-        return version, time, annotation.deleted, *about
-    return version, annotation.deleted, time, *about
+def _order(report: Reported) -> tuple[float, float, float, str, str, str]:
+    version, time = (-inf if number is None else number for number in (report.version, report.time))
+    about = ("", "", "") if report.deleted else (report.label, report.item, report.annotator)
+    if report.version is None:  # what was deleted may come again later
+        return version, time, report.deleted, *about
+    return version, report.deleted, time, *about
 
 
-@dataclass(slots=True)
-class Texts:
-    """Texts and their codes, in order of first appearance."""
+class Texts(dict[str, int]):
+    """Texts and their codes, in order of first appearance; a new text gets the next code."""
 
-    texts: list[str] = field(default_factory=list)
-    codes: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
 
-    def add(self, texts: Sequence[str]) -> Iterator[int]:
-        """The codes of texts, new or known."""
-        codes, names = self.codes, self.texts
-        for text in dict.fromkeys(texts):
-            if text not in codes:
-                codes[text] = len(names)
-                names.append(text)
-        return map(codes.__getitem__, texts)
+    def __missing__(self, text: str) -> int:
+        code = self[text] = len(self.texts)
+        self.texts.append(text)
+        return code
 
 
 @dataclass(frozen=True)
@@ -210,8 +162,7 @@ class Current:
     items: Sequence[str]
     annotators: Sequence[str]
     labels: Sequence[str]
-    superseded: int = 0
-    """Replaced annotations: an annotator labelled the item again, and the last label counts."""
+    superseded: int = 0  # annotations replaced: somebody labelled the item again, and the last label counts
 
     @cached_property
     def places(self) -> dict[int, list[Place]]:
@@ -221,23 +172,26 @@ class Current:
 
     def marks(self) -> polars.DataFrame:
         """One row for each mark, and one for each annotation without any; annotations of whole items are left out."""
-        rows: list[tuple[Any, ...]] = []
-        for item, who, label, at in zip(self.item, self.annotator, self.label.tolist(), self.time, strict=True):
-            places: Sequence[tuple[Any, ...]] = self.places.get(label, ()) or [(None, None, None)]
-            if label in self.places:
-                rows += [(self.items[item], self.annotators[who], *place, at) for place in places]
-        names = ("item", "annotator", "start", "end", "label", "time")
-        numbers = ("start", "end", "time")
-        kinds = {name: polars.Float64 if name in numbers else polars.String for name in names}
-        return polars.DataFrame(rows, schema=kinds, orient="row")
+        nothing: Sequence[tuple[Any, ...]] = [(None, None, None)]
+        rows = [
+            (self.items[item], self.annotators[who], *place, at)
+            for item, who, label, at in zip(self.item, self.annotator, self.label.tolist(), self.time, strict=True)
+            if label in self.places
+            for place in self.places[label] or nothing
+        ]
+        kinds = {"item": polars.String, "annotator": polars.String, "start": polars.Float64, "end": polars.Float64}
+        return polars.DataFrame(rows, {**kinds, "label": polars.String, "time": polars.Float64}, orient="row")
 
     def frame(self) -> polars.DataFrame:
         """The annotations as text."""
-        texts = {"item": self.items, "annotator": self.annotators, "label": self.labels}
-        columns = [
-            polars.Series(name, names, polars.String).gather(getattr(self, name)) for name, names in texts.items()
-        ]
+        names = {"item": self.items, "annotator": self.annotators, "label": self.labels}
+        columns = [polars.Series(name, texts, polars.String)[getattr(self, name)] for name, texts in names.items()]
         return polars.DataFrame([*columns, polars.Series("time", self.time)])
+
+    def only(self, kept: NDArray[np.bool_]) -> Current:
+        """Some of the annotations."""
+        chosen = {name: getattr(self, name)[kept] for name in ("item", "annotator", "label", "time")}
+        return replace(self, **chosen)
 
     def part(self, annotator: str = "", since: float = 0.0) -> Current:
         """One annotator's items with everybody's annotations; only those since a moment."""
@@ -245,119 +199,79 @@ class Current:
         if annotator:
             who = self.annotators.index(annotator) if annotator in self.annotators else -1
             kept &= np.isin(self.item, self.item[self.annotator == who])
-        item, people, label = self.item[kept], self.annotator[kept], self.label[kept]
-        return replace(self, item=item, annotator=people, label=label, time=self.time[kept])
+        return self.only(kept)
+
+
+CODED = ("item", "annotator", "label")
+TABLE = np.dtype(
+    [(name, "i4") for name in CODED]
+    + [("version", "f8"), ("time", "f8"), ("deleted", "?"), ("seq", "i8"), ("arrived", "f8")]
+)
 
 
 class Sheet:
     """All annotations of one question of a project, including deleted ones."""
 
     def __init__(self) -> None:
-        self.places: dict[str, dict[str, int]] = {}  # source → id → the place in every column
-        self.parts: dict[tuple[str, str], list[str]] = {}  # source and id → ids of its answers about a list
-        self.items, self.annotators, self.labels = Texts(), Texts(), Texts()
-        self._item, self._annotator, self._label = array("i"), array("i"), array("i")
-        self._version, self._time, self._arrived = array("d"), array("d"), array("d")
-        self._deleted, self._seq = array("b"), array("q")
+        self.places: defaultdict[str, dict[str, int]] = defaultdict(dict)  # source → id → place in the table
+        self.texts = {name: Texts() for name in CODED}
         self.alive = 0  # annotations that are not deleted
+        self._table, self._size = np.empty(0, TABLE), 0
 
-    def replace(self, row: Stored) -> None:
-        """Update an annotation in place."""
-        annotation, seq, arrived = row
-        _, _, source, id, item, annotator, label, version, time, deleted = annotation
-        place = self.places[source][id]
-        self.alive += self._deleted[place] - deleted
-        (self._item[place],) = self.items.add([item])
-        (self._annotator[place],) = self.annotators.add([annotator])
-        (self._label[place],) = self.labels.add([label])
-        self._version[place] = NO_NUMBER if version is None else version
-        self._time[place] = NO_NUMBER if time is None else time
-        self._arrived[place], self._deleted[place], self._seq[place] = arrived, deleted, seq
+    def put(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add annotations as stored, one row each, or update them in place."""
+        for row in rows:
+            source, id = row[2:4]
+            of_source = self.places[source]
+            if id not in of_source:
+                of_source[id] = self._size
+                self._size += 1
+        if self._size > len(self._table):
+            more = np.zeros(self._size * 5 // 4 - len(self._table), TABLE)
+            more["deleted"] = True
+            self._table = np.concatenate([self._table, more])
+        items, annotators, labels = (self.texts[name] for name in CODED)
+        places = [self.places[row[2]][row[3]] for row in rows]
+        new = [(items[row[4]], annotators[row[5]], labels[row[6]], *row[7:]) for row in rows]
+        self.alive += sum(self._table["deleted"][places].tolist()) - sum(row[9] for row in rows)
+        self._table[places] = np.array(new, TABLE)  # None becomes NaN
 
-    def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Append many new annotations: source, id and everything else, as stored."""
-        source, id, item, annotator, label, version, time, deleted, seq, arrived = zip(*rows, strict=True)
-        for place, (source_name, annotation_id) in enumerate(zip(source, id, strict=True), len(self._seq)):
-            self.places.setdefault(source_name, {})[annotation_id] = place
-            if PART in annotation_id:
-                self.parts.setdefault((source_name, annotation_id.partition(PART)[0]), []).append(annotation_id)
-        self._extend_columns(item, annotator, label, version, time)
-        self._arrived.extend(arrived)
-        self._deleted.extend(deleted)
-        self._seq.extend(seq)
-        self.alive += len(rows) - sum(deleted)
-
-    def append(self, batch: Batch, seq: int, arrived: float) -> None:
-        """Append a batch of new annotations."""
-        first, size = len(self._seq), len(batch)
-        self.places.setdefault(batch.source, {}).update(zip(batch.id, range(first, first + size), strict=True))
-        self._extend_columns(batch.item, batch.annotator, batch.label, batch.version, batch.time)
-        self._arrived.extend(array("d", [arrived]) * size)
-        self._deleted.extend(array("b", [False]) * size)
-        self._seq.extend(range(seq, seq + size))
-        self.alive += size
-
-    def _extend_columns(self, item: Sequence[str], annotator: Sequence[str], label: Sequence[str],
-                        version: Sequence[float | None], time: Sequence[float | None]) -> None:  # fmt: skip
-        self._item.extend(self.items.add(item))
-        self._annotator.extend(self.annotators.add(annotator))
-        self._label.extend(self.labels.add(label))
-        self._version.extend([NO_NUMBER if number is None else number for number in version])
-        self._time.extend([NO_NUMBER if number is None else number for number in time])
-
-    def knows(self, source: str, id: str) -> bool:
-        """Whether an annotation is here, deleted or not."""
-        return source in self.places and id in self.places[source]
-
-    def row(self, key: Key) -> Stored | None:
-        """An annotation as stored."""
+    def row(self, key: Key) -> Reported | None:
+        """An annotation as stored, deleted or not."""
         place = self.places.get(key[2], {}).get(key[3])
         if place is None:
             return None
-        annotation = Reported(
-            *key,
-            self.items.texts[self._item[place]],
-            self.annotators.texts[self._annotator[place]],
-            self.labels.texts[self._label[place]],
-            _number_or_none(self._version[place]),
-            _number_or_none(self._time[place]),
-            bool(self._deleted[place]),
-        )
-        return Stored(annotation, self._seq[place], self._arrived[place])
+        *codes, version, time, deleted, seq, arrived = self._table[place].item()
+        item, annotator, label = (self.texts[name].texts[code] for name, code in zip(CODED, codes, strict=True))
+        version, time = (None if isnan(number) else number for number in (version, time))
+        return Reported(*key, item, annotator, label, version, time, deleted, seq, arrived)
+
+    def of_source(self, source: str) -> Iterator[tuple[str, str]]:
+        """A source's annotations that count: their ids and items."""
+        items = self.texts["item"].texts
+        codes, deleted = (self._table[name].tolist() for name in ("item", "deleted"))
+        for id, place in self.places.get(source, {}).items():
+            if not deleted[place]:
+                yield id, items[codes[place]]
 
     def columns(self) -> Current:
-        """A copy of the annotations that count."""
-        item, annotator, label = (np.array(column, np.int32) for column in (self._item, self._annotator, self._label))
-        times = (self._time, self._arrived, self._version)
-        reported, arrived, version = (np.array(column, np.float64) for column in times)
-        time = np.where(np.isnan(reported), arrived, reported)
-        here = np.flatnonzero(np.array(self._deleted, np.int8) == 0)
-        kept = self._last(here, item, annotator, (version, reported))
-        names = (list(self.items.texts), list(self.annotators.texts), list(self.labels.texts))
-        return Current(item[kept], annotator[kept], label[kept], time[kept], *names, len(here) - len(kept))
-
-    def _last(self, here: NDArray[np.int64], item: NDArray[np.int32], annotator: NDArray[np.int32],
-              later: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:  # fmt: skip
-        """One annotation per item and annotator: the latest, then that of the highest version and greatest id."""
-        pair = item[here].astype(np.int64) * max(1, len(self.annotators.texts)) + annotator[here]
+        """A copy of the annotations that count: of somebody's for an item, the latest; then version and id decide."""
+        here = np.flatnonzero(~self._table["deleted"][: self._size])
+        table = self._table[here]
+        pair = table["item"].astype(np.int64) * max(1, len(self.texts["annotator"])) + table["annotator"]
         ordered = np.sort(pair)  # np.unique is a hundred times slower on a million of them
-        if (ordered[1:] != ordered[:-1]).all():
-            return here
-        ids = [(len(id), id, source, place) for source, places in self.places.items() for id, place in places.items()]
-        rank = np.empty(len(ids), np.int64)
-        rank[[each[-1] for each in sorted(ids)]] = np.arange(len(ids))  # numbers sort as numbers
-        order = np.lexsort((rank[here], *(np.nan_to_num(each[here], nan=-1.0) for each in later), pair))
-        last = np.append(pair[order][1:] != pair[order][:-1], True)
-        kept: NDArray[np.int64] = np.sort(here[order[last]])
-        return kept
-
-    def of_source(self, source: str) -> Iterator[tuple[str, int]]:
-        """A source's annotations that count: their ids and positions."""
-        return ((id, place) for id, place in self.places.get(source, {}).items() if not self._deleted[place])
-
-    def about(self, place: int) -> tuple[str, str]:
-        """The item and the annotator of an annotation."""
-        return self.items.texts[self._item[place]], self.annotators.texts[self._annotator[place]]
+        if (ordered[1:] == ordered[:-1]).any():
+            names = ((source, *each) for source, places in self.places.items() for each in places.items())
+            ids = sorted((len(id), id, source, place) for source, id, place in names)  # 9 before 10
+            rank = np.empty(len(ids), np.int64)
+            rank[[place for *_, place in ids]] = np.arange(len(ids))
+            version, time = (np.nan_to_num(table[name], nan=-1.0) for name in ("version", "time"))
+            order = np.lexsort((rank[here], version, time, pair))
+            table = table[np.sort(order[np.append(pair[order][1:] != pair[order][:-1], True)])]
+        time = np.where(np.isnan(table["time"]), table["arrived"], table["time"])
+        item, annotator, label = (np.ascontiguousarray(table[name]) for name in CODED)
+        items, annotators, labels = (list(self.texts[name].texts) for name in CODED)
+        return Current(item, annotator, label, time, items, annotators, labels, len(here) - len(table))
 
 
 class Ledger:
@@ -367,9 +281,9 @@ class Ledger:
         self.sheets: dict[tuple[str, str], Sheet] = {}
         self.lock = threading.Lock()
         self.seq = 0
-        self.moment = 0.0
-        """That of the latest change: it only grows, also while the clock is set back."""
+        self.moment = 0.0  # that of the latest change: it only grows, also while the clock is set back
         self._is_marked = False  # whether anything was ever permanently deleted
+        self._parts: defaultdict[Key, set[str]] = defaultdict(set)  # annotation → ids of its answers
 
     def questions(self) -> list[tuple[str, str]]:
         """Every project and question with annotations, ordered by name."""
@@ -381,189 +295,113 @@ class Ledger:
         with self.lock:
             return self.sheets[project, question].columns()
 
-    def next_moment(self) -> float:
-        """The moment of the changes that come now."""
-        self.moment = max(time.time(), nextafter(self.moment, inf))
-        return self.moment
-
-    def restore(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Add rows as the store keeps them: one per annotation, all of them new."""
-        with self.lock:
-            self._extend(rows)
-            self.moment = max(self.moment, *(row[-1] for row in rows)) if rows else self.moment
-
-    def put(self, rows: Collection[Stored]) -> None:
+    def put(self, rows: Collection[tuple[Any, ...]]) -> None:
         """Add rows that are on disk, one per annotation."""
-        with self.lock:
-            new = [(*annotation, seq, arrived) for annotation, seq, arrived in rows if not self._knows(annotation)]
-            for row in rows if len(new) < len(rows) else ():
-                if self._knows(row.annotation):
-                    self.sheets[row.annotation[:2]].replace(row)
-            self._extend(new)
-
-    def _knows(self, annotation: Reported) -> bool:
-        sheet = self.sheets.get(annotation[:2])
-        return sheet is not None and sheet.knows(annotation[2], annotation[3])
-
-    def _extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        by_question: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+        by_question: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
         for row in rows:
-            by_question.setdefault(row[:2], []).append(row[2:])
-        for key, rows_of_question in by_question.items():
-            self._is_marked |= key[1] == ANY_QUESTION
-            self.sheets.setdefault(key, Sheet()).extend(rows_of_question)
-        if rows:
-            self.seq = max(self.seq, rows[-1][-2])
-
-    def are_new(self, batches: Iterable[Batch]) -> bool:
-        """Whether every annotation in the batches is new and occurs only once."""
-        if self._is_marked:
-            return False
-        earlier: dict[tuple[str, str, str], set[str]] = {}
-        for batch in batches:
-            sheet, ids = self.sheets.get((batch.project, batch.question)), set(batch.id)
-            stored = sheet.places.get(batch.source, {}) if sheet else {}
-            before = earlier.setdefault((batch.project, batch.question, batch.source), set())
-            if len(ids) < len(batch) or not stored.keys().isdisjoint(ids) or not before.isdisjoint(ids):
-                return False
-            before |= ids
-        return True
-
-    def append(self, batches: Iterable[Batch], now: float) -> None:
-        """Add batches that are on disk and contain only new annotations."""
+            by_question[row[:2]].append(row)
+            self._note(row[:4])
         with self.lock:
-            for batch in batches:
-                sheet = self.sheets.setdefault((batch.project, batch.question), Sheet())
-                sheet.append(batch, self.seq + 1, now)
-                self.seq += len(batch)
+            for key, of_question in by_question.items():
+                self._is_marked |= key[1] == ANY_QUESTION
+                self.sheets[key].put(of_question)
+            self.seq = max([self.seq, *(row[-2] for row in rows)])
+            self.moment = max([self.moment, *(row[-1] for row in rows)])
 
-    def changes(
-        self, events: Iterable[Event], now: float, before: dict[Key, Stored] | None = None
-    ) -> dict[Key, Stored]:
-        """The rows that events lead to, on top of those ``before`` that are not yet added; for the writer alone."""
-        fresh = {} if before is None else before
+    def _note(self, key: Key) -> None:
+        """An annotation is here, or will be."""
+        if key[:2] not in self.sheets:
+            with self.lock:
+                self.sheets[key[:2]] = Sheet()
+        if PART in key[3]:
+            self._parts[*key[:3], key[3].partition(PART)[0]].add(key[3])
+
+    def changes(self, events: Iterable[Event], now: float, fresh: Fresh | None = None) -> Fresh:
+        """The rows that events lead to, on top of ``fresh`` ones that are not yet added; for the writer alone."""
+        fresh = {} if fresh is None else fresh
         for event in events:
-            if isinstance(event, Reported) and self._is_new(event, fresh):
-                fresh[event[:4]] = Stored(event, self.seq + len(fresh) + 1, now)  # most are
-                continue
-            if isinstance(event, Gone):
-                self._go(event, fresh, now)
-                continue
             if isinstance(event, Snapshot):
                 for each, is_correction in self.differences(event):
                     self._give(each, fresh, now, is_correction=is_correction)
                 continue
             self._give(event, fresh, now)
+            if event.question == ANY_QUESTION:
+                self._go(event, fresh, now)
         return fresh
 
-    def _is_new(self, annotation: Reported, fresh: dict[Key, Stored]) -> bool:
-        """Whether the annotation touches nothing already stored or about to be."""
-        return not (self._is_marked or annotation[:4] in fresh or PART in annotation.id or self._knows(annotation))
-
-    def _give(self, annotation: Reported, fresh: dict[Key, Stored], now: float, *, is_correction: bool = False) -> None:
-        key = annotation[:4]
-        before = self._row(key, fresh)
-        whole, part, _ = annotation.id.partition(PART)
-        item = annotation.item.rpartition(" ")[0] if part else annotation.item
-        if self._is_marked and any(self._marked(annotation, id, fresh) for id in (annotation.id, whole)):
-            annotation = annotation._replace(version=FINAL, deleted=True)
-        elif self._is_marked and self._marked(annotation, ITEM_GONE + item, fresh):
-            annotation = annotation._replace(deleted=True)  # a later version may be about another item
-        elif PART in annotation.id and self._is_outdated(annotation, fresh):
-            annotation = annotation._replace(deleted=True)
-        row = settled(before, annotation, self.seq + len(fresh) + 1, now, is_correction=is_correction)
-        if row is not None:
-            fresh[key] = row
-            self._drop_parts(annotation, fresh, now)
-
-    def _is_outdated(self, part: Reported, fresh: dict[Key, Stored]) -> bool:
-        """Whether a later report has arrived: if the annotation still had this answer, it would be in it."""
-        whole = self._row((*part[:3], part.id.partition(PART)[0]), fresh)
-        return whole is not None and (whole.annotation.version or 0.0) > (part.version or 0.0)
-
-    def _drop_parts(self, whole: Reported, fresh: dict[Key, Stored], now: float) -> None:
-        """Delete earlier answers about a list; the ones the annotation still has are reported next."""
-        if not whole.deleted or PART in whole.id:
+    def _give(self, report: Reported, fresh: Fresh, now: float, *, is_correction: bool = False) -> None:
+        key, about = report[:4], report[:3]
+        whole, part, _ = report.id.partition(PART)
+        is_gone, is_item_gone = (
+            self._is_marked and self._row((report.project, ANY_QUESTION, report.source, mark), fresh) is not None
+            for mark in (whole, ITEM_GONE + item_of(report.id, report.item))
+        )
+        if is_gone:
+            report = report._replace(version=FINAL, deleted=True)
+        elif is_item_gone:
+            report = report._replace(deleted=True)  # a later version may be about another item
+        elif part:  # if the annotation still had this answer, it would be in a later report that has arrived
+            latest = self._row((*about, whole), fresh)
+            if latest is not None and (latest.version or 0.0) > (report.version or 0.0):
+                report = report._replace(deleted=True)
+        report = report._replace(seq=self.seq + len(fresh) + 1, arrived=now)
+        row = settled(self._row(key, fresh), report, is_correction=is_correction)
+        if row is None:
             return
-        sheet, start = self.sheets.get(whole[:2]), whole.id + PART
-        ids = set(sheet.parts.get((whole.source, whole.id), ())) if sheet else set()
-        ids.update(key[3] for key in fresh if key[3].startswith(start) and key[:3] == whole[:3])
-        for id in ids:
-            row = self._row((*whole[:3], id), fresh)
-            part = row.annotation if row else None
-            if row and part and not part.deleted and (part.version or 0.0) < (whole.version or 0.0):
-                fresh[*whole[:3], id] = Stored(part._replace(deleted=True), row.seq, now)
+        fresh[key] = row
+        self._note(key)
+        # earlier answers about a list go with their annotation; those it still has are reported next
+        for id in self._parts.get(key, ()) if report.deleted else ():
+            before = self._row((*about, id), fresh)
+            if before and not before.deleted and (before.version or 0.0) < (report.version or 0.0):
+                fresh[*about, id] = before._replace(deleted=True, arrived=now)
 
-    def _row(self, key: Key, fresh: dict[Key, Stored]) -> Stored | None:
-        row = fresh.get(key)
-        if row is not None:
-            return row
+    def _row(self, key: Key, fresh: Fresh) -> Reported | None:
         sheet = self.sheets.get(key[:2])
-        return sheet.row(key) if sheet else None
+        return fresh.get(key) or (sheet.row(key) if sheet else None)
 
-    def _marked(self, annotation: Reported, mark: str, fresh: dict[Key, Stored]) -> bool:
-        """Whether its id or its item was permanently deleted."""
-        return self._row((annotation.project, ANY_QUESTION, annotation.source, mark), fresh) is not None
-
-    def _go(self, gone: Gone, fresh: dict[Key, Stored], now: float) -> None:
-        """Mark it for later reports, and delete what exists or arrived in the same batch."""
-        id = gone.id or ITEM_GONE + gone.item
-        mark = Reported(gone.project, ANY_QUESTION, gone.source, id, gone.item, "", "", FINAL, deleted=True)
+    def _go(self, mark: Reported, fresh: Fresh, now: float) -> None:
+        """Delete what exists or arrived in the same batch; the mark does so with later reports."""
         self._is_marked = True
-        self._give(mark, fresh, now)
-        keys = {
-            key
-            for key, (annotation, _, _) in fresh.items()
-            if (key[0], key[2]) == (gone.project, gone.source) and _concerns(gone, annotation.id, annotation.item)
-        }
+        place = (mark.project, mark.source)
+        keys: set[Key] = set()
+        if mark.item:
+            fitting = ((key, row) for key, row in fresh.items() if (key[0], key[2]) == place)
+            keys |= {key for key, row in fitting if item_of(row.id, row.item) == mark.item}
         for (project, question), sheet in self.sheets.items():
-            if project != gone.project:
-                continue
-            if gone.id:
-                ids = [gone.id] if sheet.knows(gone.source, gone.id) else []
-                ids += sheet.parts.get((gone.source, gone.id), [])
-            else:
-                alive = sheet.of_source(gone.source)
-                ids = [id for id, place in alive if _concerns(gone, id, sheet.about(place)[0])]
-            keys.update((project, question, gone.source, id) for id in ids)
-        for key in keys - {mark.key}:
+            about = (project, question, mark.source)
+            if project == mark.project and mark.item:
+                ids = (id for id, item in sheet.of_source(mark.source) if item_of(id, item) == mark.item)
+                keys |= {(*about, id) for id in ids}
+            elif project == mark.project:
+                keys |= {(*about, id) for id in (mark.id, *self._parts.get((*about, mark.id), ()))}
+        for key in keys:
             before = self._row(key, fresh)
-            if before is not None and before.annotation.version != FINAL:
-                version = FINAL if gone.id else before.annotation.version
-                fresh[key] = Stored(before.annotation._replace(version=version, deleted=True), before.seq, now)
+            if before is not None and before.version != FINAL:
+                version = before.version if mark.item else FINAL
+                fresh[key] = before._replace(version=version, deleted=True, arrived=now)
 
     def differences(self, listing: Snapshot) -> Iterator[tuple[Reported, bool]]:
         """A source's annotations that a listing omits, changes or adds, and whether it corrects what is stored."""
-        listed = {_name(annotation, listing): annotation for annotation in listing.annotations}
-        for stored in list(self._stored(listing)):
-            now = listed.pop(_name(stored, listing), None)
+
+        def name(report: Reported) -> tuple[str, ...]:
+            return (report.question, *((report.id,) if listing.by_id else (report.item, report.annotator)))
+
+        listed = {name(report): report for report in listing.annotations}
+        stored = [
+            sheet.row((project, question, listing.source, id))
+            for (project, question), sheet in self.sheets.items()
+            if project == listing.project and question != ANY_QUESTION
+            for id, _ in sheet.of_source(listing.source)
+        ]
+        for row in stored:
+            if row is None or row.arrived > listing.as_of:
+                continue
+            now = listed.pop(name(row), None)
             if now is None:
-                yield stored._replace(deleted=True), True
-            elif now[4:7] != stored[4:7]:
-                yield now._replace(id=stored.id), True
-        for annotation in listed.values():  # one that an earlier listing omitted counts again, whatever its version
-            row = self._row(annotation.key, {})
-            yield annotation, row is not None and row.annotation.deleted and row.arrived <= listing.as_of
-
-    def _stored(self, listing: Snapshot) -> Iterator[Reported]:
-        """The stored annotations a listing should contain: its project's and source's, as of its time."""
-        questions = [key for key in self.sheets if key[0] == listing.project and key[1] != ANY_QUESTION]
-        for project, question in questions:
-            sheet = self.sheets[project, question]
-            rows = (sheet.row((project, question, listing.source, id)) for id, _ in sheet.of_source(listing.source))
-            yield from (row.annotation for row in rows if row is not None and row.arrived <= listing.as_of)
-
-
-def _name(annotation: Reported, listing: Snapshot) -> tuple[str, ...]:
-    names = (annotation.id,) if listing.by_id else (annotation.item, annotation.annotator)
-    return (annotation.question, *names)
-
-
-def _number_or_none(number: float) -> float | None:
-    return None if isnan(number) else number
-
-
-def _concerns(gone: Gone, id: str, item: str) -> bool:
-    """Whether an annotation, or an answer about a list, goes with the deleted annotation or item."""
-    whole, part, _ = id.partition(PART)
-    return gone.id == whole if gone.id else gone.item == (item.rpartition(" ")[0] if part else item)
+                yield row._replace(deleted=True), True
+            elif now[4:7] != row[4:7]:
+                yield now._replace(id=row.id), True
+        for report in listed.values():  # what an earlier listing omitted counts again
+            before = self._row(report[:4], {})
+            yield report, before is not None and before.deleted and before.arrived <= listing.as_of

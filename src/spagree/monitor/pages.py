@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +11,7 @@ from spagree import __version__
 from spagree.errors import DataError, count
 from spagree.monitor.alerts import Alert, notice
 from spagree.monitor.figures import NO_BOUNDS, Live
-from spagree.monitor.hub import Hub, Question
+from spagree.monitor.hub import Hub
 from spagree.present.charts.agreement import trend
 from spagree.present.charts.spec import PAGE, theme
 from spagree.present.report import page as report_page
@@ -24,7 +23,7 @@ from spagree.spans import SpanAgreement
 
 SHOWN_PAST = 10
 SHOWN_TITLES = 4
-WEB = "spagree.monitor.web"
+WEB, PLACE = "spagree.monitor.web", ("spagree.monitor", "web")  # where styles and scripts are, and templates
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
@@ -90,19 +89,19 @@ def verdict(live: Live, alerts: Sequence[Alert]) -> tuple[str, str]:
 def facts(hub: Hub, live: Live) -> list[tuple[str, str]]:
     """Counts, the most important first."""
     one, two, more = live.coverage
-    expected = hub.expected.get(live.project)
-    untouched = f"; {expected - one - two - more:,} with none" if expected and expected > one + two + more else ""
+    none = hub.expected.get(live.project, 0) - one - two - more
     again = live.columns.superseded
-    marks: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
     if isinstance(live.agreement, SpanAgreement):
         by_character = live.agreement.characters
         ends = "" if by_character.low is None else f", {limits(by_character.low, by_character.high)}"
-        marks = [("marks", f"{live.agreement.data.marks:,}"), ("by character", figure(by_character.value) + ends)]
+        lines = [("marks", f"{live.agreement.data.marks:,}"), ("by character", figure(by_character.value) + ends)]
+    replaced, untouched = f" ({again:,} replaced by a later one)", f"; {none:,} with none"
     return [
-        *marks,
-        ("annotations", f"{len(live.columns.item):,}" + (f" ({again:,} replaced by a later one)" if again else "")),
+        *lines,
+        ("annotations", f"{len(live.columns.item):,}" + (replaced if again else "")),
         ("per hour", number(round(live.per_hour))),
-        ("items", f"{two + more:,} with two or more, {one:,} with one{untouched}"),
+        ("items", f"{two + more:,} with two or more, {one:,} with one" + (untouched if none > 0 else "")),
         ("with three or more", f"{more:,}"),
         ("annotators", f"{len(set(live.columns.annotator.tolist())):,}"),
     ]
@@ -143,7 +142,7 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
         return None
     rows = [
         {
-            **asdict(step),
+            **step._asdict(),
             "time": step.time * 1000,
             "low": min(step.low, step.high),
             "high": max(step.low, step.high),
@@ -154,47 +153,41 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
         for step in live.trend
     ]
     marks = [{"time": at * 1000, "text": printable(text, 40)} for at, text in live.marks]
-    chart = trend(rows, marks, live.settings.target)
-    return {**chart, "description": "Agreement of closed items over time"}
+    return {**trend(rows, marks, live.settings.target), "description": "Agreement of closed items over time"}
 
 
-def changing(hub: Hub, live: Live, version: int) -> dict[str, Any]:
+def changing(hub: Hub, live: Live) -> dict[str, Any]:
     """Everything that changes while the page is open: HTML by id, and the chart."""
     drawn = trend_spec(live)
-    html = _template("top.html.j2").render(top=top(hub, live), has_trend=drawn is not None, moment=moment)
+    html = template("top.html.j2", *PLACE).render(top=top(hub, live), has_trend=drawn is not None, moment=moment)
+    version = hub.versions[live.project, live.question]
     return {"version": version, "sections": {"live": html}, "specs": {"trend": drawn} if drawn is not None else {}}
 
 
 def report(live: Live) -> tuple[str, str]:
     """The report of the phase and its policy; everything in it is counted from the last mark on."""
-    if live.agreement is None:
-        raise DataError("no annotations of this project and question since the last mark")
     agreement = live.agreement
-    scripts = [drawing_library(), own_file("script.js")]
-    own_policy = f"{policy(scripts, own_file('style.css'))}; frame-ancestors 'none'"
+    if agreement is None:
+        raise DataError("no annotations of this project and question since the last mark")
+    own_policy = _policy([drawing_library(), own_file("script.js")], own_file("style.css"), forms="none")
     if isinstance(agreement, SpanAgreement):
         return agreement.page(), own_policy
     source = agreement.source.without_folders()
     told = tell(agreement.breakdowns(), source, agreement.understood, live.settings.target)
-    html = report_page.page(told, agreement.to_dict())
-    return html, own_policy
+    return report_page.page(told, agreement.to_dict()), own_policy
 
 
-NOTHING: Mapping[str, Any] = {"version": 0, "sections": {}, "specs": {}}
-
-
-def render(
-    hub: Hub, question: Question | None, query: Mapping[str, Any], content: Mapping[str, Any]
-) -> tuple[str, str]:
-    """The whole page and its policy; without a question, the overview."""
-    live = hub.live(question)[1] if question else None
+def render(hub: Hub, live: Live | None, query: Mapping[str, Any]) -> tuple[str, str]:
+    """The whole page of a question and its policy, or the overview."""
+    question = (live.project, live.question) if live else None
+    content = changing(hub, live) if live else {"version": 0, "sections": {}, "specs": {}}
     style = own_file("style.css") + own_file("live.css", WEB)
     scripts = [drawing_library(), own_file("script.js"), no_end_of_script(own_file("live.js", WEB))]
-    html: str = _template("page.html.j2").render(
+    html: str = template("page.html.j2", *PLACE).render(
         title=" · ".join(question) if question else "All projects",
         question=question,
         questions=hub.questions(),
-        overview=hub.overview() if question is None else [],
+        overview=[] if live else hub.overview(),
         content=content,
         query=query,
         annotators=sorted(live.columns.annotators) if live else [],
@@ -206,20 +199,17 @@ def render(
         figure=figure,
         limits=limits,
     )
-    return html, f"{_policy(scripts, style)}; connect-src 'self'; frame-ancestors 'none'"
+    return html, f"{_policy(scripts, style)}; connect-src 'self'"
 
 
 def login() -> tuple[str, str]:
     """The page that asks for the token."""
     style = own_file("style.css") + own_file("live.css", WEB)
-    html: str = _template("login.html.j2").render(style=style)
-    return html, f"{_policy([], style)}; frame-ancestors 'none'"
+    html: str = template("login.html.j2", *PLACE).render(style=style)
+    return html, _policy([], style)
 
 
-def _policy(scripts: Sequence[str], style: str) -> str:
+def _policy(scripts: Sequence[str], style: str, forms: str = "self") -> str:
     """The report's policy, but forms may be sent to this server."""
-    return policy(scripts, style).replace("form-action 'none'", "form-action 'self'")
-
-
-def _template(name: str) -> Any:
-    return template(name, "spagree.monitor", "web")
+    own = policy(scripts, style).replace("form-action 'none'", f"form-action '{forms}'")
+    return f"{own}; frame-ancestors 'none'"

@@ -22,18 +22,8 @@ import uvicorn
 from standardwebhooks import Webhook
 
 from spagree.errors import FileError, UsageError, count
+from spagree.monitor import feeds
 from spagree.monitor.alerts import Alert
-from spagree.monitor.feeds import (
-    WEB,
-    LabelStudio,
-    comparing,
-    following,
-    keep_trying,
-    name_of,
-    refuse_unfollowable,
-    replay,
-    web_address,
-)
 from spagree.monitor.figures import Settings
 from spagree.monitor.hooks import checked
 from spagree.monitor.hub import Hub
@@ -48,6 +38,7 @@ LAST_WORDS = 5  # seconds that open connections and sources get when the server 
 TRIES, FIRST_PAUSE, ALERT_TIMEOUT = 6, 1.0, 10.0  # of an alert; seconds, the pause is doubled each time
 SENDING = "sending alerts"
 EXTRA = ("code", "state", "about", "project", "question", "path")
+Work = Callable[[threading.Event], None]
 log = logging.getLogger("spagree.monitor")
 
 
@@ -76,15 +67,15 @@ def serve(options: Watching, say: Any) -> None:
         raise UsageError(f"--first {options.first}: an item is closed by {FEWEST} to {MOST} annotations")
     potato = secret(options.potato_secret_file, "--potato-secret-file", shortest=1)
     alert_secret = secret(options.alert_secret_file, "--alert-secret-file", shortest=1)
-    alert_url = options.alert_url and web_address("--alert-url", options.alert_url)
+    alert_url = options.alert_url and feeds.web_address("--alert-url", options.alert_url)
     studio_token = secret(options.label_studio_token_file, "--label-studio-token-file", shortest=1)
-    studios = [LabelStudio(address, studio_token or "") for address in options.label_studio]
+    studios = [feeds.LabelStudio(address, studio_token or "") for address in options.label_studio]
     if studios and studio_token is None:
         raise UsageError(
             f"--label-studio {studios[0].address} needs the token of a user who may read the project: "
             "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
         )
-    refuse_unfollowable(*options.follow)
+    feeds.refuse_unfollowable(*options.follow)
     project = options.project and checked(options.project, "project")
     with ExitStack() as stack:
         try:
@@ -102,17 +93,16 @@ def serve(options: Watching, say: Any) -> None:
             logger.handlers, logger.propagate = [handler], False
             logger.setLevel(level)
         hub = Hub(Store(options.store), Settings(options.target, options.first))
-        steps = {studio.name: partial(comparing, hub, studio) for studio in studios}
-        steps |= {f"file {name_of(path)}": partial(following, hub, path, project) for path in options.follow}
-        sources: list[Callable[[threading.Event], None]] = [
-            partial(keep_trying, hub, name, step) for name, step in steps.items()
-        ]
+        steps = [(studio.name, partial(feeds.comparing, hub, studio)) for studio in studios]
+        paths = [(f"file {feeds.name_of(path)}", path) for path in options.follow]
+        steps += [(name, partial(feeds.following, hub, path, project)) for name, path in paths]
+        sources: list[Work] = [partial(feeds.keep_trying, hub, name, step) for name, step in steps]
         if alert_url:
             waiting = queue.SimpleQueue[Alert]()
             hub.notify = waiting.put
             sources.append(partial(keep_sending, hub, alert_url, alert_secret, waiting))
         if options.demo:
-            sources.append(partial(replay, hub))
+            sources.append(partial(feeds.replay, hub))
         guard = Guard(application(hub, potato), token, signed=potato is not None, proxied=options.behind_proxy)
         server = server_of(guard)
         stack.enter_context(background(*sources, partial(_end_without_store, hub, server)))
@@ -139,7 +129,7 @@ def _end_without_store(hub: Hub, server: uvicorn.Server, stop: threading.Event) 
 
 
 @contextmanager
-def background(*runs: Callable[[threading.Event], None]) -> Iterator[list[threading.Thread]]:
+def background(*runs: Work) -> Iterator[list[threading.Thread]]:
     """Run sources beside the server, in threads that have to end soon after the event is set."""
     stop = threading.Event()
     threads = [threading.Thread(target=run, args=(stop,), name="background", daemon=True) for run in runs]
@@ -174,33 +164,30 @@ def keep_sending(
     webhook = Webhook(secret.encode()) if secret else None
     while not stop.is_set():
         with suppress(queue.Empty):
-            _send(hub, address, webhook, waiting.get(timeout=0.5), stop)
+            alert, fault = waiting.get(timeout=0.5), ""
+            id = f"msg_{uuid.uuid4().hex}"
+            for attempt in range(TRIES):
+                try:
+                    _send(address, webhook, alert, id)
+                except Exception as error:  # whatever the other side answers, the next alert is sent too
+                    fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
+                    hub.fault(SENDING, f"not delivered ({fault}); trying again")
+                    if stop.wait(FIRST_PAUSE * 2**attempt):
+                        return
+                else:
+                    hub.fault(SENDING)
+                    break
+            else:
+                hub.fault(SENDING, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
+                log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
 
 
-def _send(hub: Hub, address: str, webhook: Webhook | None, alert: Alert, stop: threading.Event) -> None:
-    id, fault = f"msg_{uuid.uuid4().hex}", ""
-    for attempt in range(TRIES):
-        try:
-            _post(address, webhook, alert, id)
-        except Exception as error:  # whatever the other side answers, the next alert is sent too
-            fault = f"{type(error).__name__}{f' {error.code}' if isinstance(error, HTTPError) else ''}"
-            hub.failed(SENDING, f"not delivered ({fault}); trying again")
-            if stop.wait(FIRST_PAUSE * 2**attempt):
-                return
-        else:
-            hub.worked(SENDING)
-            return
-    hub.failed(SENDING, f"{alert.title}: not delivered ({fault}) after {TRIES} attempts")
-    log.error("alert not delivered", extra={"code": alert.code, "about": alert.title})
-
-
-def _post(address: str, webhook: Webhook | None, alert: Alert, id: str) -> None:
+def _send(address: str, webhook: Webhook | None, alert: Alert, id: str) -> None:
     now = datetime.now(UTC)
     body = json.dumps({"type": f"alert.{alert.state}", "timestamp": now.isoformat(), "data": alert.document()})
-    headers = {"Content-Type": "application/json", "webhook-id": id}
-    headers["webhook-timestamp"] = str(int(now.timestamp()))
+    headers = {"Content-Type": "application/json", "webhook-id": id, "webhook-timestamp": str(int(now.timestamp()))}
     if webhook:
         headers["webhook-signature"] = webhook.sign(id, now, body)
     request = urllib.request.Request(address, body.encode(), headers, method="POST")  # noqa: S310 (checked)
-    with WEB.open(request, timeout=ALERT_TIMEOUT):
+    with feeds.WEB.open(request, timeout=ALERT_TIMEOUT):
         pass

@@ -10,12 +10,12 @@ import logging
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from spagree.monitor.pages import login
@@ -29,36 +29,33 @@ COOKIE = "spagree_session"
 FAILURES, WINDOW = 10, 60.0  # wrong tokens of one client in a minute
 OPEN_PATHS = ("/healthz", "/login")
 SIGNED_PATHS = ("/hooks/potato",)  # verified by their signature if the secret is known
-HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
-NEEDED = "a token is needed: Authorization: Bearer TOKEN"
-NO_PAGE = b"default-src 'none'; frame-ancestors 'none'"
+HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+NEEDED, BEARER = "a token is needed: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
+POLICY, NO_PAGE = b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 log = logging.getLogger("spagree.monitor")
 
 
 class Refusal(Exception):  # noqa: N818 (an answer, not a fault)
-    """A request that is refused, with the status and the words of the answer."""
+    """A request that is refused, with an answer that says what was wrong and what to do."""
 
-    def __init__(self, status: int, words: str) -> None:
+    def __init__(self, status: int, words: str, **headers: str) -> None:
         super().__init__(words)
-        self.status = status
+        self.answer = JSONResponse({"error": words}, status, headers)
 
 
-def problem(status: int, words: str, **headers: str) -> Response:
-    """An answer that says what was wrong and what to do."""
-    return JSONResponse({"error": words}, status_code=status, headers=headers)
+def page_answer(html: str, policy: str, status: int = 200) -> Response:
+    """A page with the policy of what it may do."""
+    return Response(html, status, {"Content-Security-Policy": policy}, "text/html")
 
 
-CROWDED: Any = problem(503, "too many connections are open; try again in a few seconds", **{"Retry-After": "5"})
+CROWDED: Any = Refusal(503, "too many connections are open; try again in a few seconds", **{"Retry-After": "5"}).answer
 
 
 async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
@@ -150,19 +147,27 @@ class Guard:
         self._failed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or refuse it in words."""
+        """Let a request through, or refuse it in words; every answer carries the headers."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [each for each in message.get("headers", []) if each[0] not in HEADERS]
+                has_policy = any(name == POLICY for name, _ in headers)
+                message["headers"] = [*headers, *([] if has_policy else [(POLICY, NO_PAGE)]), *HEADERS.items()]
+            await send(message)
+
         request = Request(scope, receive)
         try:
             refused = self._refused(request)
             if refused is None and request.scope["path"] == "/login" and request.method == "POST":
                 refused = await self._login(request)
         except Refusal as error:
-            refused = problem(error.status, str(error))
+            refused = error.answer
         try:
-            await (refused or self.app)(scope, receive, _safe_send(send))
+            await (refused or self.app)(scope, receive, send_safely)
         except Exception:  # answered already, by the handler of the application
             log.exception("request failed", extra={"path": request.scope["path"]})
 
@@ -183,25 +188,24 @@ class Guard:
         if request.scope["is_known"] or (self._signed and path in SIGNED_PATHS):
             return None
         if "authorization" in request.headers:  # also where none is needed: nobody shall guess without being counted
-            return self._wrong(request, NEEDED, **{"WWW-Authenticate": "Bearer"})
+            raise self._wrong(request, NEEDED, **BEARER)
         if path in OPEN_PATHS:
             return None
         if path == "/" and request.method == "GET":  # a page for people, text for programs
-            html, policy = login()
-            return Response(html, 401, {"Content-Security-Policy": policy}, "text/html")
-        return problem(401, NEEDED, **{"WWW-Authenticate": "Bearer"})
+            return page_answer(*login(), 401)
+        raise Refusal(401, NEEDED, **BEARER)
 
     def _has_token(self, request: Request) -> bool:
         session = request.cookies.get(COOKIE, "")
-        if any(hmac.compare_digest(session.encode(), known_session.encode()) for known_session in self._sessions):
+        if any(hmac.compare_digest(session.encode(), known.encode()) for known in self._sessions):
             return True
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self._is_token(token.strip())
+        return scheme.lower() == "bearer" and self._is_token(token)
 
     def _is_token(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode(), (self._token or "").encode())
+        return self._token is not None and hmac.compare_digest(token.strip().encode(), self._token.encode())
 
-    def _wrong(self, request: Request, words: str, **headers: str) -> Response:
+    def _wrong(self, request: Request, words: str, **headers: str) -> Refusal:
         """The answer to a wrong token; after too many the client has to wait, unless it brings the right one."""
         client = request.client.host if request.client else ""
         if self._proxied:  # what our proxy has added; what stands before it the client may have invented
@@ -215,14 +219,14 @@ class Guard:
         while failed[0] < now - WINDOW:
             failed.popleft()
         if len(failed) > FAILURES:
-            return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
-        return problem(401, words, **headers)
+            return Refusal(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
+        return Refusal(401, words, **headers)
 
     async def _login(self, request: Request) -> Response:
         """Exchange the token for a session cookie that only this site's pages send."""
         form = await form_of(request)
-        if self._token is None or not self._is_token(form.get("token", "").strip()):
-            return self._wrong(request, "wrong token; it is in the file given with --token-file")
+        if not self._is_token(form.get("token", "")):
+            raise self._wrong(request, "wrong token; it is in the file given with --token-file")
         session = secrets.token_urlsafe(32)
         self._sessions.add(session)
         answer = RedirectResponse("/", 303)
@@ -230,15 +234,3 @@ class Guard:
         secure = (forwarded or request.url.scheme) == "https"
         answer.set_cookie(COOKIE, session, httponly=True, samesite="strict", secure=secure)
         return answer
-
-
-def _safe_send(send: Send) -> Send:
-    async def wrapped(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            headers = [each for each in message.get("headers", []) if each[0] not in {name for name, _ in HEADERS}]
-            if not any(name == b"content-security-policy" for name, _ in headers):
-                headers.append((b"content-security-policy", NO_PAGE))
-            message["headers"] = [*headers, *HEADERS]
-        await send(message)
-
-    return wrapped

@@ -8,6 +8,8 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,11 +28,15 @@ from spagree.monitor import hooks, pages
 from spagree.monitor.alerts import notice
 from spagree.monitor.figures import Live
 from spagree.monitor.hub import Hub, Question
-from spagree.monitor.ledger import UNFIT, Events
-from spagree.monitor.security import Refusal, body_of, form_of, problem
+from spagree.monitor.ledger import UNFIT
+from spagree.monitor.security import Refusal, body_of, form_of, page_answer
 from spagree.monitor.store import BusyError, StoreError
 from spagree.present.report.page import own_file
 
+SEE = "see /api/v1/projects"
+NOTHING_HERE = f"no annotations of this project and question; {SEE}"
+LABEL_STUDIO, POTATO = "/hooks/label-studio", "/hooks/potato"
+READERS = {"/api/v1/annotations": hooks.posted, LABEL_STUDIO: hooks.label_studio, POTATO: hooks.potato}
 LONGEST_MARK = 200
 HOUR = 3600.0
 METRICS = {
@@ -58,20 +64,18 @@ def application(hub: Hub, potato_secret: str | None = None) -> Starlette:
             Route("/changing", routes.changing),
             Route("/report", routes.report),
             Route("/events", routes.events),
-            Route("/marks", routes.mark_form, methods=["POST"]),
-            Route("/api/v1/annotations", routes.take, methods=["POST"]),
+            Route("/marks", routes.marks, methods=["POST"]),
+            *(Route(path, routes.take, methods=["POST"]) for path in READERS),
             Route("/api/v1/agreement", routes.agreement),
             Route("/api/v1/projects", routes.projects),
             Route("/api/v1/alerts", routes.alerts),
             Route("/api/v1/marks", routes.marks, methods=["GET", "POST"]),
             Route("/api/v1/export", routes.export),
             Route("/api/v1/openapi.json", routes.openapi),
-            Route("/hooks/label-studio", routes.label_studio, methods=["POST"]),
-            Route("/hooks/potato", routes.potato, methods=["POST"]),
             Route("/metrics", routes.metrics),
             Route("/healthz", routes.health),
         ],
-        exception_handlers=HANDLERS,
+        exception_handlers=dict.fromkeys((Refusal, HTTPException, BusyError, SpagreeError, Exception), _answer),
         lifespan=life,
     )
 
@@ -81,18 +85,16 @@ WORDS = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this addr
 
 async def _answer(_request: Request, error: Exception) -> Response:
     """Every refusal says why; what is no refusal of ours is logged and told to nobody."""
-    if isinstance(error, Refusal):
-        return problem(error.status, str(error))
     if isinstance(error, HTTPException):  # Starlette's own
-        return problem(error.status_code, WORDS.get(error.status_code, error.detail), **(error.headers or {}))
-    if isinstance(error, BusyError | StoreError):
-        return problem(503, str(error), **{"Retry-After": "5"})
-    if isinstance(error, SpagreeError):
-        return problem(422, str(error))
-    return problem(500, "internal error; it was logged, please report it")
-
-
-HANDLERS: dict[Any, Any] = dict.fromkeys((Refusal, HTTPException, BusyError, SpagreeError, Exception), _answer)
+        words = WORDS.get(error.status_code, error.detail)
+        error = Refusal(error.status_code, words, **(error.headers or {}))
+    elif isinstance(error, BusyError | StoreError):
+        error = Refusal(503, str(error), **{"Retry-After": "5"})
+    elif isinstance(error, SpagreeError):
+        error = Refusal(422, str(error))
+    elif not isinstance(error, Refusal):
+        error = Refusal(500, "internal error; it was logged, please report it")
+    return error.answer
 
 
 class Routes:
@@ -105,46 +107,31 @@ class Routes:
         self._rendering = asyncio.Lock()
 
     async def take(self, request: Request) -> Response:
-        """POST /api/v1/annotations: one annotation or many, acknowledged once they are durable."""
-        return await self._accept(hooks.posted(await body_of(request)))
-
-    async def _accept(self, events: Events) -> Response:
-        await self.hub.take(events)
-        return JSONResponse({"accepted": len(events)})
-
-    async def label_studio(self, request: Request) -> Response:
-        """POST /hooks/label-studio."""
-        body = await body_of(request)
-        events = hooks.label_studio(body)
-        expected = hooks.expected_items(hooks.decoded(body).get("project"))
-        if expected:
-            self.hub.expected[expected[0]] = expected[1]
-        return await self._accept(events)
-
-    async def potato(self, request: Request) -> Response:
-        """POST /hooks/potato, checking its signature if the secret is known."""
-        body = await body_of(request)
-        if self._potato is not None:
+        """POST annotations, one or many, or what a tool's webhook sends: acknowledged once they are durable."""
+        path, body = request.scope["path"], await body_of(request)
+        if path == POTATO and self._potato is not None:
             try:
                 self._potato.verify(body, dict(request.headers), json_parse=False)
             except Exception:  # the library raises many kinds of errors
                 raise Refusal(401, "the signature is missing, wrong or too old; check the webhook's secret") from None
-        return await self._accept(hooks.potato(body))
+        events = READERS[path](body)
+        if path == LABEL_STUDIO:
+            self.hub.expected |= hooks.expected_items(hooks.decoded(body).get("project"))
+        await self.hub.take(events)
+        return JSONResponse({"accepted": len(events)})
 
     def _question(self, request: Request) -> Question:
         """The requested question; a single one need not be named."""
-        project, question = request.query_params.get("project"), request.query_params.get("question")
+        wanted = [request.query_params.get(name) for name in ("project", "question")]
         matching = [
-            key
-            for key in self.hub.questions()
-            if (project in (None, "") or key[0] == project) and (question in (None, "") or key[1] == question)
+            question
+            for question in self.hub.questions()
+            if all(not name or name == own for name, own in zip(wanted, question, strict=True))
         ]
         if not matching:
-            raise Refusal(404, "no annotations of this project and question; see /api/v1/projects")
+            raise Refusal(404, NOTHING_HERE)
         if len(matching) > 1:
-            raise DataError(
-                f"{len(matching)} questions match; name one with project= and question=, see /api/v1/projects"
-            )
+            raise DataError(f"{len(matching)} questions match; name one with project= and question=, {SEE}")
         return matching[0]
 
     def _query(self, request: Request) -> dict[str, Any]:
@@ -155,25 +142,24 @@ class Routes:
             "address": str(request.base_url).rstrip("/"),
         }
 
-    async def _part(self, request: Request, question: Question) -> Live | None:
-        """The figures of the requested part; None for everything."""
-        query = self._query(request)
+    async def _shown(self, request: Request) -> Live:
+        """The figures of the requested question, or of a part of it."""
+        question, query = self._question(request), self._query(request)
         if not query["annotator"] and not query["hours"]:
-            return None
+            return await asyncio.to_thread(self.hub.live, question)
         since = time.time() - query["hours"] * HOUR if query["hours"] else 0.0
-        return await asyncio.to_thread(self.hub.filtered, question, query["annotator"], since)
+        return await asyncio.to_thread(self.hub.part, question, query["annotator"], since)
 
     async def agreement(self, request: Request) -> Response:
         """GET /api/v1/agreement: the JSON of `spagree score --json`, and the monitored figures."""
-        live = await asyncio.to_thread(self.hub.fresh, self._question(request))
+        live = await asyncio.to_thread(self.hub.live, self._question(request), now=True)
         if live.agreement is None:
-            raise Refusal(404, "no annotations of this project and question; see /api/v1/projects")
-        safe, (one, two, more) = live.safe, live.coverage
-        watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
+            raise Refusal(404, NOTHING_HERE)
+        one, two, more = live.coverage
         watching = {
             "project": live.project,
             "question": live.question,
-            "safe": {**watched, "undefined": safe.undefined} if safe.undefined else watched,
+            "safe": {name: value for name, value in live.safe._asdict().items() if name != "undefined" or value},
             "target": live.settings.target,
             "coverage": {"one": one, "two": two, "three_or_more": more},
             "annotations_per_hour": live.per_hour,
@@ -193,30 +179,23 @@ class Routes:
         return JSONResponse({"alerts": [alert.document() for alert in (*register.open.values(), *register.past[::-1])]})
 
     async def marks(self, request: Request) -> Response:
-        """GET and POST /api/v1/marks: when the guidelines changed."""
+        """GET and POST /api/v1/marks, and POST /marks, the form of the page: when the guidelines changed."""
+        is_form = request.scope["path"] == "/marks"
         if request.method == "POST":
-            value = hooks.decoded(await body_of(request))
-            record = value if isinstance(value, dict) else {}
-            await self._mark(record.get("project"), record.get("text"), hooks.moment(record.get("time"), "time"))
-        marks = {
-            project: [{"time": at, "text": text} for at, text in of_project]
-            for project, of_project in self.hub.marks.items()
-        }
-        return JSONResponse({"marks": marks})
-
-    async def mark_form(self, request: Request) -> Response:
-        """POST /marks, the form of the page."""
-        form = await form_of(request)
-        fields = {name: form.get(name, "") for name in ("project", "question", "text")}
-        await self._mark(fields["project"], fields["text"], None)
-        return RedirectResponse("/?" + urlencode({name: fields[name] for name in ("project", "question")}), 303)
-
-    async def _mark(self, project: Any, text: Any, at: float | None) -> None:
-        if not isinstance(project, str) or project not in {name for name, _ in self.hub.questions()}:
-            raise DataError("project is missing or unknown; see /api/v1/projects")
-        if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_MARK or UNFIT.search(text):
-            raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters that can be stored")
-        await asyncio.to_thread(self.hub.mark, project, text.strip(), at)
+            given = await form_of(request) if is_form else hooks.decoded(await body_of(request))
+            record: dict[str, Any] = given if isinstance(given, dict) else {}
+            project, text = record.get("project"), record.get("text")
+            at = None if is_form else hooks.moment(record.get("time"), "time")
+            if not isinstance(project, str) or project not in {name for name, _ in self.hub.questions()}:
+                raise DataError(f"project is missing or unknown; {SEE}")
+            if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_MARK or UNFIT.search(text):
+                raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters that can be stored")
+            await asyncio.to_thread(self.hub.mark, project, text.strip(), at)
+            if is_form:
+                shown = {"project": project, "question": record.get("question", "")}
+                return RedirectResponse(f"/?{urlencode(shown)}", 303)
+        marks = self.hub.marks.items()
+        return JSONResponse({"marks": {of: [{"time": at, "text": text} for at, text in each] for of, each in marks}})
 
     async def export(self, request: Request) -> Response:
         """GET /api/v1/export?format=csv|parquet: every annotation that counts."""
@@ -232,97 +211,77 @@ class Routes:
 
     async def show(self, request: Request) -> Response:
         """GET /: the live page of a question, or the overview."""
-        questions = self.hub.questions()
-        named = request.query_params.get("project") or request.query_params.get("question")
-        question = self._question(request) if named or len(questions) == 1 else None
-        query = self._query(request)
+        is_named = any(request.query_params.get(name) for name in ("project", "question"))
         async with self._rendering:
-            content = await self._content(request, question) if question else pages.NOTHING
-            html, policy = await asyncio.to_thread(pages.render, self.hub, question, query, content)
-        return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
+            live = await self._shown(request) if is_named or len(self.hub.questions()) == 1 else None
+            return page_answer(*await asyncio.to_thread(pages.render, self.hub, live, self._query(request)))
 
     async def changing(self, request: Request) -> Response:
         """GET /changing: the current sections and charts."""
-        question = self._question(request)
         async with self._rendering:
-            content = await self._content(request, question)
+            content = await asyncio.to_thread(pages.changing, self.hub, await self._shown(request))
         return Response(json.dumps(content, ensure_ascii=False, allow_nan=False), media_type="application/json")
-
-    async def _content(self, request: Request, question: Question) -> dict[str, Any]:
-        """What changes on the page."""
-        version, live = await asyncio.to_thread(self.hub.live, question)
-        part = await self._part(request, question)
-        return await asyncio.to_thread(pages.changing, self.hub, part or live, version)
 
     async def report(self, request: Request) -> Response:
         """GET /report: the report of a question, counted from the last mark on."""
         async with self._rendering:
-            live = await asyncio.to_thread(self.hub.fresh, self._question(request))
-            html, policy = await asyncio.to_thread(pages.report, live)
-        return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
+            live = await asyncio.to_thread(self.hub.live, self._question(request), now=True)
+            return page_answer(*await asyncio.to_thread(pages.report, live))
 
     async def events(self, _request: Request) -> Response:
         """GET /events: which questions changed."""
-        queue = self.hub.listen()
 
         async def changed() -> AsyncIterator[dict[str, str]]:
-            try:
+            with self.hub.listening() as queue:
                 yield {"event": "hello", "data": "{}"}
                 while not self.stopping.is_set():
                     project, question = await queue.get()
                     yield {"event": "changed", "data": json.dumps({"project": project, "question": question})}
-            finally:
-                self.hub.leave(queue)
 
         return EventSourceResponse(changed(), ping=15)
 
     async def metrics(self, _request: Request) -> Response:
         """GET /metrics for Prometheus."""
-        content = await asyncio.to_thread(generate_latest, _Collector(self.hub))
+        metrics: Any = SimpleNamespace(collect=partial(_metrics, self.hub))
+        content = await asyncio.to_thread(generate_latest, metrics)
         return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def health(self, request: Request) -> Response:
         """GET /healthz: whether annotations are stored; why not, and the last faults, only for who has the token."""
         trouble = self.hub.trouble()
-        if not request.scope["is_known"]:
-            return JSONResponse({"status": "failing" if trouble else "ok"}, 503 if trouble else 200)
-        faults = {name: {"fault": each.words, "time": each.at, "is_over": each.is_over}
-                  for name, each in self.hub.faults.items()}  # fmt: skip
-        document = {"status": "failing" if trouble else "ok", "sources": faults}
-        return JSONResponse(document | ({"error": trouble} if trouble else {}), 503 if trouble else 200)
+        document: dict[str, Any] = {"status": "failing" if trouble else "ok"}
+        if request.scope["is_known"]:
+            document["sources"] = {name: {"fault": each.words, "time": each.at, "is_over": each.is_over}
+                                   for name, each in self.hub.faults.items()}  # fmt: skip
+            document |= {"error": trouble} if trouble else {}
+        return JSONResponse(document, 503 if trouble else 200)
 
     async def openapi(self, _request: Request) -> Response:
         """GET /api/v1/openapi.json."""
         return Response(own_file("openapi.json", pages.WEB), media_type="application/json")
 
 
-class _Collector:
-    """The metrics, as of the moment Prometheus asks."""
-
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-
-    def collect(self) -> list[GaugeMetricFamily | CounterMetricFamily]:
-        """Gauges for each question, and counters of events and drift."""
-        names = ["project", "question"]
-        gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
-        for question, live in self._hub.lives().items():
-            spa = live.headline.value if live.headline else None
-            alerts = len(self._hub.register.of_question(*question)[0])
-            values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
-            for name, value in zip(METRICS, values, strict=True):
-                if value is not None:
-                    gauges[name].add_metric(list(question), float(value))
-        failing = GaugeMetricFamily("spagree_source_failing", "Whether a source fails now", labels=["source"])
-        last = GaugeMetricFamily("spagree_source_last_fault", "When a source last failed", labels=["source"])
-        for name, fault in self._hub.faults.items():
-            failing.add_metric([name], float(not fault.is_over))
-            last.add_metric([name], fault.at)
-        stored = GaugeMetricFamily("spagree_store_failing", "Whether nothing can be stored now")
-        stored.add_metric([], float(bool(self._hub.trouble())))
-        drift = float(sum(comparison.total for comparison in self._hub.reconciled.values()))
-        counters = [
-            CounterMetricFamily("spagree_events", "Events received since the start", value=float(self._hub.taken)),
-            CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),
-        ]
-        return [*gauges.values(), failing, last, stored, *counters]
+def _metrics(hub: Hub) -> list[GaugeMetricFamily | CounterMetricFamily]:
+    """Gauges for each question and source, and counters of events and drift, as of now."""
+    names = ["project", "question"]
+    gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
+    for question, live in hub.lives().items():
+        spa, alerts = getattr(live.headline, "value", None), len(hub.register.of_question(*question)[0])
+        values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
+        for gauge, value in zip(gauges.values(), values, strict=True):
+            if value is not None:
+                gauge.add_metric(list(question), float(value))
+    failing = GaugeMetricFamily("spagree_source_failing", "Whether a source fails now", labels=["source"])
+    last = GaugeMetricFamily("spagree_source_last_fault", "When a source last failed", labels=["source"])
+    for name, fault in hub.faults.items():
+        failing.add_metric([name], float(not fault.is_over))
+        last.add_metric([name], fault.at)
+    is_failing, drift = bool(hub.trouble()), sum(comparison.total for comparison in hub.reconciled.values())
+    return [
+        *gauges.values(),
+        failing,
+        last,
+        GaugeMetricFamily("spagree_store_failing", "Whether nothing can be stored now", value=is_failing),
+        CounterMetricFamily("spagree_events", "Events received since the start", value=hub.taken),
+        CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),
+    ]

@@ -10,17 +10,17 @@ epoch, and every transaction ends by looking whether the epoch is still its own:
 
 from __future__ import annotations
 
-import asyncio
 import os
 import queue
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from itertools import chain
+from math import inf, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
 from spagree.messages import shown
-from spagree.monitor.ledger import Batch, Events, Key, Ledger, Reported, Stored
+from spagree.monitor.ledger import Event, Key, Ledger, Reported
 from spagree.read.databases.addresses import is_server, not_understood, public, refuse_ambiguous, without_secrets
 
 SCHEMA = 2
@@ -41,40 +41,39 @@ TOGETHER = 100  # rows written by one statement
 MOST = 20_000  # events in a transaction
 WAITING = 200_000  # events that may wait for the disk before new ones are refused
 NOT_STORED = "the store did not accept it ({}); nothing was stored: send it again later"
-SHARED = ("project", "question", "source", "seq", "arrived")  # columns of a batch with one value for all rows
-PER_ROW = ("id", "item", "annotator", "label", "version", "time")
 
 metadata = sa.MetaData()
-about = sa.Table(
-    "spagree_store",
-    metadata,
-    sa.Column("schema_version", sa.Integer, primary_key=True),
-    sa.Column("epoch", sa.Integer, nullable=False),
-)
+
+
+def _key(name: str, kind: Any) -> sa.Column[Any]:
+    return sa.Column(name, kind, primary_key=True, autoincrement=False)
+
+
+def _filled(name: str, kind: Any) -> sa.Column[Any]:
+    return sa.Column(name, kind, nullable=False)
+
+
+about = sa.Table("spagree_store", metadata, _key("schema_version", sa.Integer), _filled("epoch", sa.Integer))
 annotation_table = sa.Table(
     "spagree_annotations",
     metadata,
-    *(sa.Column(name, sa.Text, nullable=False) for name in Reported._fields[:7]),
+    *(_filled(name, sa.Text) for name in Reported._fields[:7]),
     sa.Column("version", sa.Double),
     sa.Column("time", sa.Double),
-    sa.Column("deleted", sa.Boolean, nullable=False),
-    sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
-    sa.Column("arrived", sa.Double, nullable=False),
+    _filled("deleted", sa.Boolean),
+    _key("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite")),
+    _filled("arrived", sa.Double),
 )
-marks = sa.Table(
-    "spagree_marks",
-    metadata,
-    sa.Column("project", sa.Text, primary_key=True),
-    sa.Column("time", sa.Double, primary_key=True),
-    sa.Column("text", sa.Text, nullable=False),
+mark_table = sa.Table(
+    "spagree_marks", metadata, _key("project", sa.Text), _key("time", sa.Double), _filled("text", sa.Text)
 )
-alerts = sa.Table(
+alert_table = sa.Table(
     "spagree_alerts",
     metadata,
-    *(sa.Column(name, sa.Text, primary_key=True) for name in ("project", "question", "code", "subject")),
-    sa.Column("began", sa.Double, primary_key=True),
+    *(_key(name, sa.Text) for name in ("project", "question", "code", "subject")),
+    _key("began", sa.Double),
     sa.Column("ended", sa.Double),
-    sa.Column("document", sa.Text, nullable=False),
+    _filled("document", sa.Text),
 )
 
 
@@ -94,6 +93,9 @@ class BusyError(Exception):
     """Too many events are waiting."""
 
 
+Request = tuple[Sequence[Event], Future[int]]
+
+
 class Store:
     """The open store; one process at a time."""
 
@@ -105,7 +107,7 @@ class Store:
         self._stored = 0  # the highest number that is certainly on disk
         self._is_certain = True
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
-        self._one, self._many = self._statements()
+        self._one, self._many = self._statement(1), self._statement(TOGETHER)
         try:
             self._hold()
             self.epoch = self._taken_over()
@@ -118,14 +120,14 @@ class Store:
 
     def _hold(self) -> None:
         """One monitor at a time: two would not see each other's annotations."""
-        free = True
+        is_free = True
         if self.is_postgres:
             self._lock = self.engine.connect()
-            free = self._has_lock()
+            is_free = self._has_lock()
         else:  # on Linux the file itself, whatever its name: elsewhere SQLite's own locks are of the same kind
-            locked = self._path if sys.platform == "linux" else Path(f"{self._path.resolve()}.lock")
             if self._path.exists() and not self._path.is_file() and not self._path.is_dir():
                 raise UsageError(f"{self.name}: a pipe or a device keeps nothing; name a file, or postgresql://…")
+            locked = self._path if sys.platform == "linux" else Path(f"{self._path.resolve()}.lock")
             self._lock = locked.open("ab")
             with suppress(ImportError):  # Windows has the epoch alone
                 import fcntl
@@ -133,8 +135,8 @@ class Store:
                 try:
                     fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
-                    free = False
-        if not free:
+                    is_free = False
+        if not is_free:
             raise UsageError(f"{self.name}: another monitor uses this store; stop it, or name another --store")
         if not self.is_postgres and os.fstat(self._lock.fileno()).st_nlink > 1:
             raise UsageError(
@@ -149,8 +151,7 @@ class Store:
             version = connection.execute(sa.select(about.c.schema_version)).scalar()
             if version is None:
                 connection.execute(about.insert().values(schema_version=SCHEMA, epoch=0))
-                version = SCHEMA
-            if version != SCHEMA:
+            elif version != SCHEMA:
                 raise UsageError(
                     f"{self.name}: written by another spagree (schema {version}, not {SCHEMA}); use that one, or name "
                     "another --store"
@@ -162,42 +163,24 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
         """A transaction, which is kept only if nobody has taken over; a failure says why."""
-        held = sa.select(about.c.epoch).with_for_update(read=True)  # who takes over waits until this is on disk
+        held = sa.select(about.c.epoch).with_for_update(read=True)  # who takes over waits for this
         try:
             with self.engine.begin() as connection:
                 yield connection
                 if connection.execute(held).scalar() != self.epoch:
                     raise TakenOverError(f"{self.name}: another monitor has taken this store over; this one stops")
-                if not self.is_postgres and not self._is_there():
-                    raise StoreError(NOT_STORED.format(f"{self.name} was moved, removed or replaced; put it back"))
+                if not self.is_postgres and self._lock is not None:
+                    there = self._path.stat()  # under the name under which it will be looked for
+                    if sys.platform == "linux" and not os.path.samestat(there, os.fstat(self._lock.fileno())):
+                        raise FileNotFoundError
+        except FileNotFoundError:
+            raise StoreError(NOT_STORED.format(f"{self.name} was moved, removed or replaced; put it back")) from None
         except (sa.exc.DataError, ValueError, OverflowError) as error:
             raise UnstorableError(f"a value cannot be stored ({_cause(error)}); remove it") from None
         except (sa.exc.SQLAlchemyError, OSError) as error:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(NOT_STORED.format(_cause(error))) from error
-
-    @contextmanager
-    def _numbering(self, last: int) -> Iterator[sa.Connection]:
-        """A transaction for rows numbered up to ``last``; for one thread alone.
-
-        A connection that ends while it commits leaves open whether that happened, and the numbers are given again. So
-        the next transaction begins by removing the rows that nobody was told are stored.
-        """
-        was_certain, self._is_certain = self._is_certain, False
-        with self._writing() as connection:
-            if not was_certain:
-                connection.execute(annotation_table.delete().where(annotation_table.c.seq > self._stored))
-            yield connection
-        self._stored, self._is_certain = max(self._stored, last), True
-
-    def _is_there(self) -> bool:
-        """Whether the file still has the name under which it will be looked for."""
-        if sys.platform != "linux":
-            return self._path.exists()
-        with suppress(OSError):
-            return self._lock is None or os.path.samestat(self._path.stat(), os.fstat(self._lock.fileno()))
-        return False
 
     def _has_lock(self) -> bool:
         """Whether PostgreSQL's lock is ours, or free and then taken; a connection that was lost is made again."""
@@ -215,16 +198,13 @@ class Store:
             if by_writing:
                 connection.execute(about.update().values(epoch=about.c.epoch))
 
-    def _statements(self) -> tuple[str, str]:
-        """What writes one row, and what writes many at once.
+    def _statement(self, rows: int) -> str:
+        """What writes some rows at once, sent to the driver as it is: SQLAlchemy's own costs more than the insert.
 
-        They go to the driver as they are: SQLAlchemy's handling of parameters costs more than the insert.
-        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in
-        between.
+        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in between.
         """
         one = str(self._insert(annotation_table).compile(self.engine, column_keys=list(annotation_table.c.keys())))
-        head, values, tail = re.split(r"VALUES (\([^)]*\))", one)
-        return one, f"{head}VALUES {', '.join([values] * TOGETHER)}{tail}"
+        return re.sub(r"VALUES (\([^)]*\))", lambda found: f"VALUES {', '.join([found[1]] * rows)}", one)
 
     def tuples(self) -> Iterator[Sequence[tuple[Any, ...]]]:
         """Every stored row in the order of arrival, tens of thousands at a time, straight from the driver."""
@@ -236,68 +216,33 @@ class Store:
                 yield rows
             cursor.close()
 
-    def write(self, rows: Sequence[Stored]) -> None:
-        """Store rows, new or changed, in one transaction; returns once they are on disk."""
-        if not rows:
-            return
-        values = [(*annotation, seq, arrived) for annotation, seq, arrived in rows]
-        whole = len(values) // TOGETHER * TOGETHER
-        with self._numbering(max(row.seq for row in rows)) as connection:
+    def write(self, rows: Sequence[Reported]) -> None:
+        """Store rows, new or changed, in one transaction; returns once they are on disk. For one thread alone.
+
+        A connection that ends while it commits leaves open whether that happened, and the numbers are given again. So
+        the next transaction begins by removing the rows that nobody was told are stored.
+        """
+        was_certain, self._is_certain = self._is_certain, False
+        whole = len(rows) // TOGETHER * TOGETHER
+        with self._writing() as connection:
+            if not was_certain:
+                connection.execute(annotation_table.delete().where(annotation_table.c.seq > self._stored))
             for start in range(0, whole, TOGETHER):
-                together = tuple(chain.from_iterable(values[start : start + TOGETHER]))
+                together = tuple(chain.from_iterable(rows[start : start + TOGETHER]))
                 connection.exec_driver_sql(self._many, together)
-            if whole < len(values):
-                connection.exec_driver_sql(self._one, values[whole:])
+            if whole < len(rows):
+                connection.exec_driver_sql(self._one, [tuple(row) for row in rows[whole:]])
+        self._stored, self._is_certain = max(self._stored, *(row.seq for row in rows)), True
 
-    def append(self, batches: Iterable[Batch], seq: int, arrived: float) -> None:
-        """Store batches of new annotations, numbered from seq on, in one transaction; returns once on disk."""
-        if self.is_postgres:
-            numbered = enumerate(chain.from_iterable(batches), seq)
-            self.write([Stored(annotation, number, arrived) for number, annotation in numbered])
-            return
-        batches = list(batches)
-        with self._numbering(seq + sum(map(len, batches)) - 1) as connection:
-            for batch in batches:
-                self._append(connection, batch, seq, arrived)
-                seq += len(batch)
+    def put(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        """Store rows of another table, new or changed."""
+        with self._writing() as connection:
+            connection.execute(self._insert(table), rows)
 
-    def _append(self, connection: sa.Connection, batch: Batch, seq: int, arrived: float) -> None:
-        """Values shared by all rows are passed once per statement: passing them is most of the cost."""
-        columns = {name: getattr(batch, name) for name in PER_ROW}
-        varying = tuple(name for name, values in columns.items() if len(set(values)) > 1)
-        shared = [columns[name][0] for name in PER_ROW if name not in varying]
-        flat = tuple(chain.from_iterable(zip(*(columns[name] for name in varying), strict=True)))
-        for start in range(0, len(batch), TOGETHER):
-            size = min(TOGETHER, len(batch) - start)
-            head = (batch.project, batch.question, batch.source, seq + start, arrived, *shared)
-            values = flat[start * len(varying) : (start + size) * len(varying)]
-            connection.exec_driver_sql(_appending(self._one, varying, size), (*head, *values))
-
-    def mark(self, project: str, time: float, text: str) -> None:
-        """Store the mark of a change in the guidelines."""
-        self._upsert(marks, [{"project": project, "time": time, "text": text}])
-
-    def marks(self) -> dict[str, list[tuple[float, str]]]:
-        """The marks of each project, in order of time."""
-        by_project: dict[str, list[tuple[float, str]]] = {}
+    def rows(self, table: sa.Table, order: str) -> list[dict[str, Any]]:
+        """Every row of another table, ordered by a column."""
         with self.engine.connect() as connection:
-            for project, time, text in connection.execute(sa.select(marks).order_by(marks.c.time)):
-                by_project.setdefault(project, []).append((time, text))
-        return by_project
-
-    def write_alerts(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Store alerts that began, ended or changed."""
-        self._upsert(alerts, list(rows))
-
-    def alerts(self) -> list[dict[str, Any]]:
-        """Every alert, in the order in which they began."""
-        with self.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(sa.select(alerts).order_by(alerts.c.began)).mappings()]
-
-    def _upsert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            with self._writing() as connection:
-                connection.execute(self._insert(table), rows)
+            return [dict(row) for row in connection.execute(sa.select(table).order_by(table.c[order])).mappings()]
 
     def _insert(self, table: sa.Table) -> Any:
         insert: Callable[..., Any] = postgresql.insert if self.is_postgres else sqlite.insert
@@ -308,29 +253,12 @@ class Store:
     def close(self) -> None:
         """Close the connections and let another process in."""
         if self.is_postgres and self._lock is not None:
-            with suppress(
-                sa.exc.SQLAlchemyError
-            ):  # the server may take its time to notice that a connection was closed
+            with suppress(sa.exc.SQLAlchemyError):  # a server may notice a closed connection late
                 self._lock.execute(sa.select(sa.func.pg_advisory_unlock_all()))
             self._lock.close()
         self.engine.dispose()
         if not self.is_postgres and self._lock is not None:  # at last: it would take SQLite's own locks along
             self._lock.close()
-
-
-@lru_cache(maxsize=200)  # one for each number of rows and mix of columns
-def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
-    """The statement for some rows of a batch, from that for a single row: shared values come first."""
-    shared = (*SHARED, *(name for name in PER_ROW if name not in varying))
-    numbers = {name: f"?{place}" for place, name in enumerate(shared, 1)} | {"deleted": "0"}
-    rows_sql = []
-    for row in range(rows):
-        first = len(shared) + row * len(varying) + 1
-        cells = numbers | {name: f"?{place}" for place, name in enumerate(varying, first)}
-        cells["seq"] = f"{numbers['seq']} + {row}"
-        rows_sql.append(f"({', '.join(cells[column.name] for column in annotation_table.c)})")
-    head, _, tail = re.split(r"VALUES (\([^)]*\))", one)
-    return f"{head}VALUES {', '.join(rows_sql)}{tail}"
 
 
 def _sqlite(address: str) -> sa.Engine:
@@ -376,11 +304,6 @@ def _cause(error: Exception) -> str:
     return str(origin).strip().splitlines()[0]
 
 
-Done = Future[int] | asyncio.Future[int]
-Request = tuple[Events, Done]
-Answer = tuple[Done, int | Exception]
-
-
 class Writer:
     """Stores events; each request completes once durable, with the number of annotations it changed."""
 
@@ -388,31 +311,22 @@ class Writer:
         self._ledger, self._store, self._changed = ledger, store, changed
         self._queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._waiting, self._counting = 0, threading.Lock()
-        self.trouble: StoreError | None = None
-        """Why nothing can be stored now."""
+        self.trouble: StoreError | None = None  # why nothing can be stored now
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
-    def send(self, events: Events) -> Future[int]:
+    def send(self, events: Sequence[Event]) -> Future[int]:
         """Queue events for storing, from any thread."""
-        done: Future[int] = Future()
-        self._ask(events, done)
-        return done
-
-    async def take(self, events: Events) -> int:
-        """Store events; returns once they are durable."""
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._ask(events, done)
-        return await done
-
-    def _ask(self, events: Events, done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError("too many events are waiting for the disk; send it again in a few seconds")
         if isinstance(self.trouble, TakenOverError):
             raise self.trouble
+        done = Future[int]()
+        done.set_running_or_notify_cancel()  # they are stored even if whoever sent them hangs up
         with self._counting:
             self._waiting += len(events)
         self._queue.put((events, done))
+        return done
 
     def close(self) -> None:
         """Write waiting events, then end."""
@@ -420,70 +334,49 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        is_last = False
-        while not is_last:
+        is_open = True
+        while is_open:
             requests, size = list[Request](), 0
             with suppress(queue.Empty):  # what is waiting now, up to a limit, shares a transaction
-                while size < MOST and not is_last:
+                while size < MOST and is_open:
                     request = self._queue.get(block=not requests)
-                    is_last = request is None
-                    requests += [request] if request is not None else []
-                    size += 0 if request is None else len(request[0])
+                    if request is None:
+                        is_open = False
+                    else:
+                        requests.append(request)
+                        size += len(request[0])
             if requests:
                 self._write(requests)
             with self._counting:
                 self._waiting -= size
 
     def _write(self, requests: Sequence[Request]) -> None:
-        questions: set[tuple[str, str]] = set()
-        answers: Sequence[int | Exception]
+        answers: list[int | Exception] = []
+        fresh: dict[Key, Reported] = {}
         try:
-            questions, answers = self._kept([events for events, _ in requests])
+            now = self._ledger.moment = max(time.time(), nextafter(self._ledger.moment, inf))
+            for events, _ in requests:
+                before = len(fresh)
+                self._ledger.changes(events, now, fresh)
+                answers.append(len(fresh) - before)
+            if fresh:
+                self._store.write(list(fresh.values()))
+                self._ledger.put(fresh.values())
             self.trouble = None
         except UnstorableError as error:
-            answers = [error]
-            if len(requests) > 1:  # each request is judged by itself: the others are stored
+            fresh, answers = {}, [error]
+            if len(requests) > 1:  # each is judged by itself: the others are stored
                 for request in requests:
                     self._write([request])
                 return
         except Exception as error:  # whatever the error, nobody may believe the events were stored
             failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
             failed.__cause__ = None if failed is error else error
-            self.trouble, answers = failed, [failed] * len(requests)
-        loops: dict[asyncio.AbstractEventLoop | None, list[Answer]] = {}
+            self.trouble, fresh, answers = failed, {}, [failed] * len(requests)
         for (_, done), answer in zip(requests, answers, strict=True):
-            loops.setdefault(None if isinstance(done, Future) else done.get_loop(), []).append((done, answer))
-        for loop, settled in loops.items():  # each loop is woken once for all of its requests
-            with suppress(RuntimeError):  # the loop is closed: nobody is waiting
-                _settle(settled) if loop is None else loop.call_soon_threadsafe(_settle, settled)
-        if questions:
-            self._changed(questions)
-
-    def _kept(self, requests: Sequence[Events]) -> tuple[set[tuple[str, str]], list[int]]:
-        """The questions that changed, and how many annotations each request added or changed."""
-        now = self._ledger.next_moment()
-        batches = [events for events in requests if isinstance(events, Batch)]
-        if len(batches) == len(requests) and self._ledger.are_new(batches):
-            self._store.append(batches, self._ledger.seq + 1, now)  # nothing to compare: all are new
-            self._ledger.append(batches, now)
-            return {(each.project, each.question) for each in batches}, [len(each) for each in batches]
-        fresh: dict[Key, Stored] = {}
-        sizes = []
-        for events in requests:
-            before = len(fresh)
-            self._ledger.changes(events, now, fresh)
-            sizes.append(len(fresh) - before)
+            if isinstance(answer, Exception):
+                done.set_exception(answer)
+            else:
+                done.set_result(answer)
         if fresh:
-            self._store.write(list(fresh.values()))
-            self._ledger.put(fresh.values())
-        return {key[:2] for key in fresh}, sizes
-
-
-def _settle(answers: Sequence[Answer]) -> None:
-    for done, answer in answers:
-        if done.done():  # the client has hung up
-            continue
-        if isinstance(answer, Exception):
-            done.set_exception(answer)
-        else:
-            done.set_result(answer)
+            self._changed({key[:2] for key in fresh})
