@@ -28,7 +28,7 @@ from spagree.counts.count import count, find_patterns, tally_counts, tally_of_co
 from spagree.counts.engines import rows
 from spagree.counts.fetch import coded
 from spagree.counts.items import item_agreement, item_sums
-from spagree.counts.live import LiveTally, pattern
+from spagree.counts.live import LiveTally
 from spagree.counts.tally import Cell, Tally, text
 from spagree.errors import DataError, FileError
 from spagree.measuring import measured
@@ -263,7 +263,7 @@ def expected(rows: Votes) -> dict[Any, int]:
     items: dict[str, Counter[str]] = {}
     for item, label in rows:
         items.setdefault(item, Counter())[label] += 1
-    return dict(Counter(pattern(counts) for counts in items.values()))
+    return dict(Counter(tuple(sorted(counts.items())) for counts in items.values()))
 
 
 def found(rows: Votes) -> dict[Any, int] | None:
