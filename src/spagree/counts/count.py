@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -13,7 +13,7 @@ import numpy as np
 
 from spagree import progress
 from spagree.codes import UNKNOWN, AnyInts, Codes, Ints, numbered, run_starts
-from spagree.counts.engines import column_names, row_count, rows, to_polars
+from spagree.counts.engines import column_names, row_count, rows, sampled_items, to_polars
 from spagree.counts.fetch import fetched_few, fetched_once
 from spagree.counts.items import (
     BITS,
@@ -29,14 +29,7 @@ from spagree.counts.items import (
     spelled,
     word,
 )
-from spagree.counts.labels import (
-    names_of_items,
-    users_of_labels,
-    warn_ids,
-    warn_own_labels,
-    warn_sets,
-    warn_variants,
-)
+from spagree.counts.labels import warn_ids, warn_own_labels, warn_sets, warn_variants
 from spagree.counts.people import count_people, count_people_of_groups, people_in_codes
 from spagree.counts.policies import Clean, Policies, apply_policies, drop_missing
 from spagree.counts.tally import (
@@ -113,36 +106,50 @@ def count(
     >>> counted.tally.cells
     {Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}
     """
-    chosen = policies or Policies()
-    counted = _count_few(annotations, chosen, in_full=in_full)
-    if counted is not None:
-        return replace(counted, tally=_with_people(counted.tally, counted.held, people_above))
-    frame = _without_categories(annotations.frame)
-    progress.stage("counting labels")
-    labels, lacking = _labels(frame)
-    is_whole = not lacking and COUNT not in column_names(frame)  # a filter would read all items to count annotators
-    usable = Clean(frame if is_whole else drop_missing(frame), lacking)
-    codes = fetched_once(usable.frame, labels, chosen, in_full=in_full, for_others=people_above < inf)
-    clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
-    # Most data needs no policy; then the labels need not be counted again.
-    totals = labels if clean is usable else commonest_first(clean.labels or _labels(clean.frame)[0])
-    left_out = {**annotations.left_out, **clean.left_out}
-    held = Held(clean.frame, codes)
-    if codes is None:
-        progress.stage("counting annotators")
-        annotators = _annotator_counts(clean.frame)
-        progress.stage("counting items")
-        grouped = count_grouped(clean.frame, totals, annotations.understood.columns)
-        patterns = find_patterns(clean.frame, totals) if grouped is None else grouped.patterns()
-        tally = replace(_tally(held.counts, totals, annotators, left_out, patterns), grouped=grouped)
+    chosen, few = policies or Policies(), annotations.rows
+    settled: tuple[Warning, ...] = ()
+    is_small = isinstance(few, FewRows) and chosen == Policies(chosen.duplicates)
+    fetched = fetched_few(few, in_full=in_full) if isinstance(few, FewRows) and is_small else None
+    if fetched is not None:
+        known, missing = fetched
+        left_out = {**annotations.left_out, **{why: size for why, size in missing.items() if size}}
+        held, tally = Held(few, known), tally_of_codes(known, left_out)
+        totals = tally.labels
     else:
-        tally = tally_of_codes(codes, left_out)
+        frame = _without_categories(annotations.frame)
+        progress.stage("counting labels")
+        labels, lacking = _labels(frame)
+        # A filter would read all items to count annotators
+        is_whole = not lacking and COUNT not in column_names(frame)
+        usable = Clean(frame if is_whole else drop_missing(frame), lacking)
+        codes = fetched_once(usable.frame, labels, chosen, in_full=in_full, for_others=people_above < inf)
+        clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
+        # Most data needs no policy; then the labels need not be counted again.
+        totals = labels if clean is usable else commonest_first(clean.labels or _labels(clean.frame)[0])
+        left_out, settled = {**annotations.left_out, **clean.left_out}, clean.warnings
+        held = Held(clean.frame, codes)
+        if codes is None:
+            progress.stage("counting annotators")
+            annotators = _annotator_counts(clean.frame)
+            progress.stage("counting items")
+            grouped = count_grouped(clean.frame, totals, annotations.understood.columns)
+            patterns = find_patterns(clean.frame, totals) if grouped is None else grouped.patterns()
+            tally = replace(_tally(held.counts, totals, annotators, left_out, patterns), grouped=grouped)
+        else:
+            tally = tally_of_codes(codes, left_out)
     tally = _with_people(tally, held, people_above, totals)
-    refuse_changed(annotations.watched)
-    names = partial(names_of_items, clean.frame, tally.items)
-    users = codes.users_of_labels if codes is not None else partial(users_of_labels, clean.frame)
-    warnings = _warnings(tally, totals, names, users, annotations, settled=clean.warnings)
-    return Counted(tally, held, warnings if chosen.of_sets or chosen.separator else warnings + warn_sets(totals))
+    if fetched is None:
+        refuse_changed(annotations.watched)
+    warnings = (
+        *annotations.warnings,
+        *_header_again(tally, annotations.understood.columns),
+        *warn_variants(totals),
+        *warn_ids(tally, partial(_item_names, held, tally.items)),
+        *settled,
+        *warn_own_labels(tally, partial(_users_of_labels, held)),
+        *(() if chosen.of_sets or chosen.separator else warn_sets(totals)),
+    )
+    return Counted(tally, held, warnings)
 
 
 def _with_people(tally: Tally, held: Held, above: float, labels: Mapping[Any, int] | None = None) -> Tally:
@@ -159,24 +166,20 @@ def _with_people(tally: Tally, held: Held, above: float, labels: Mapping[Any, in
     return replace(tally, people=count_people(*known), grouped=grouped)
 
 
-def _warnings(
-    tally: Tally,
-    labels: Mapping[Any, int],
-    item_names: Callable[[], Iterable[Any]],
-    label_users: Callable[[], Iterable[tuple[Any, ...]]],
-    annotations: Annotations,
-    *,
-    settled: tuple[Warning, ...] = (),
-) -> tuple[Warning, ...]:
-    """Those of reading, a header among the rows, names that look alike, what the policies ``settled``, own labels."""
-    return (
-        *annotations.warnings,
-        *_header_again(tally, annotations.understood.columns),
-        *warn_variants(labels),
-        *warn_ids(tally, item_names),
-        *settled,
-        *warn_own_labels(tally, label_users),
-    )
+def _item_names(held: Held, items: int) -> Iterable[Any]:
+    """Items that are text; of more than 5,000, about that many from the first rows, with all spellings of each."""
+    few, codes = held.rows, held.codes
+    if isinstance(few, FewRows) and codes is not None:
+        return few.sample(max(1, items // MOST_COMPARED)) if few.sample else codes.item_names or ()
+    is_text = held.frame.collect_schema()[ITEM] == nw.String
+    return sampled_items(held.frame, items, MOST_COMPARED) if is_text else ()
+
+
+def _users_of_labels(held: Held) -> list[tuple[Any, ...]]:
+    """Each annotator with each label they used."""
+    if held.codes is not None:
+        return [*held.codes.users_of_labels()]
+    return rows(held.frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
 
 
 def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Warning]:
@@ -188,24 +191,6 @@ def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Warning]
             f"the label {label!r} and the annotator {annotator!r} are the names of their columns: a header inside the "
             "data was counted as an annotation; delete it (files that were joined each bring one)",
         )
-
-
-def _count_few(annotations: Annotations, policies: Policies, *, in_full: bool) -> Counted | None:
-    """Count the annotations of a small file, fetched as integers; None if it takes an engine."""
-    few = annotations.rows
-    if not isinstance(few, FewRows) or policies != Policies(policies.duplicates):
-        return None
-    fetched = fetched_few(few, in_full=in_full)
-    if fetched is None:
-        return None
-    codes, lacking = fetched
-    tally = tally_of_codes(codes, {**annotations.left_out, **{why: size for why, size in lacking.items() if size}})
-
-    def names() -> Iterable[Any]:
-        return few.sample(max(1, tally.items // MOST_COMPARED)) if few.sample else codes.item_names or ()
-
-    warnings = _warnings(tally, tally.labels, names, codes.users_of_labels, annotations)
-    return Counted(tally, Held(few, codes), warnings + warn_sets(tally.labels))
 
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
@@ -361,8 +346,8 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
         _refuse_varying(plain, named)
         columns.remove(GROUP)
         given = rows(plain.group_by(GROUP, LABEL).agg(size(plain)))
-        counts = {(group, label): int(count) for group, label, count in given}
-        keys = dict(sorted(counts.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
+        sizes = {(group, label): int(count) for group, label, count in given}
+        keys = dict(sorted(sizes.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
     combinations = find_counts(plain, keys, columns, most=MOST_KEPT)
     if combinations is None:
         options = " and ".join(OPTIONS[name](column) for name, column in named.items() if name in OPTIONS)
@@ -371,14 +356,14 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
             "fewer values, or merge rare labels"
         )
     items: Counter[tuple[str, Votes]] = Counter()
-    for alike in combinations:
-        values = dict(zip(columns, map(group_name, alike.values), strict=True))
+    for shared, counts, alike in combinations:
+        values = dict(zip(columns, map(group_name, shared), strict=True))
         group = values.get(GROUP, NO_VALUE)
         votes = [
             (group_name(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
-            for key, count in alike.counts.items()
+            for key, count in counts.items()
         ]
-        items[values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))] += alike.items if votes else 0
+        items[values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))] += alike if votes else 0
     return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), _annotators(plain))
 
 
@@ -439,13 +424,8 @@ OVERFLOWN = 1 << BITS  # all label bits are 0, which no item has
 MOST_ROWS_FETCHED = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeItems:
-    """Items with the same counts and the same values in the item columns."""
-
-    values: Sequence[Any]
-    counts: Mapping[Any, int]
-    items: int
+AlikeItems = tuple[Sequence[Any], Mapping[Any, int], int]
+"""The values that some items share in the item columns, how often each key was given to one of them, and how many."""
 
 
 def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
@@ -455,8 +435,8 @@ def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[P
         return None
     total: Counter[Pattern] = Counter()
     names = {label: text(label) for label in labels}
-    for group in groups:
-        total[tuple(sorted((names[label], count) for label, count in group.counts.items()))] += group.items
+    for _, counts, items in groups:
+        total[tuple(sorted((names[label], count) for label, count in counts.items()))] += items
     del total[()]  # rows of zeros: items without annotations
     return dict(total) if len(total) <= MOST_PATTERNS else None
 
@@ -482,7 +462,7 @@ def find_counts(
         counts, sizes = packing.unpack(np.array(words, dtype=np.int64).reshape(-1, packing.words))
         # A counter that overflows its bits carries into the next, so the digits no longer add up.
         if [int(row[width]) for row in packed] == sizes.tolist():
-            return [AlikeItems(row[:width], votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)]
+            return [(row[:width], votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)]
     return _counts_in_python(frame, keys, of_items)
 
 
@@ -529,7 +509,7 @@ def _counts_in_python(
         key = (about.pop(), label) if len(of_labels) > 1 else label
         if count:
             counts.setdefault(tuple(about), {})[key] = int(count)
-    return [AlikeItems(values, votes, 1) for (_, *values), votes in counts.items()]
+    return [(values, votes, 1) for (_, *values), votes in counts.items()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from spagree.counts.engines import column_names, engine_of, replaced, rows, sampled_items
+from spagree.counts.engines import column_names, engine_of, replaced, rows
 from spagree.counts.tally import Tally, text
 from spagree.errors import DataError, UsageError
 from spagree.messages import Warning, opt
@@ -76,15 +76,16 @@ def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _message(names: Iterable[Any], what: str) -> str | None:
+def _warn_spellings(names: Iterable[Any], what: str) -> list[Warning]:
     groups = spelling_variants(names)
     if not groups:
-        return None
+        return []
     shown = _few([_alike(group[:SHOWN_SPELLINGS]) for group in groups])
-    return (
+    message = (
         f"{what}s that differ only in spelling are counted as different {what}s: {shown}. "
         f"If they mean the same, use {opt.normalize}, or clean them first."
     )
+    return [Warning(f"{what}_variants", message)]
 
 
 def _alike(names: Iterable[str]) -> str:
@@ -100,8 +101,7 @@ def _few(examples: Sequence[str]) -> str:
 def warn_variants(labels: Iterable[Any]) -> tuple[Warning, ...]:
     """Warn about labels that look like one label written differently; they are kept separate."""
     names = [*map(text, labels)]
-    message = _message(names, "label")
-    warnings = [Warning("label_variants", message)] if message else []
+    warnings = _warn_spellings(names, "label")
     same = synonyms(names) if len(names) <= MOST_COMPARED else []
     if same:
         message = f"labels that may mean the same are counted as different labels: {_few([*map(_alike, same)])}. "
@@ -159,24 +159,19 @@ def warn_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Warning,
     people = tally.annotators or {}
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
     names = [*map(text, items())] if tally.items and not is_even else []
-    of_annotators = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
-    of_items = _message(names, "item") or _message_files(names)
-    return (
-        *([Warning("annotator_variants", of_annotators)] if of_annotators else []),
-        *([Warning("item_variants", of_items)] if of_items else []),
-    )
+    of_people = _warn_spellings(people, "annotator") if len(people) <= MOST_COMPARED else []
+    return (*of_people, *(_warn_spellings(names, "item") or _warn_files(names)))
 
 
-def _message_files(items: Iterable[str]) -> str | None:
+def _warn_files(items: Iterable[str]) -> list[Warning]:
     """Items that are others without a folder, an extension or the apostrophe by which a spreadsheet marks text."""
     distinct = set(items)
     together = "".join(distinct)
     if not any(mark in together for mark in "/\\.'"):
-        return None
+        return []
     pairs = [_alike((short, item)) for item in sorted(distinct) if (short := _bare(item, distinct))]
-    if not pairs:
-        return None
-    return f"items that may be the same are counted as different items: {_few(pairs)}. If they are, clean them first"
+    message = f"items that may be the same are counted as different items: {_few(pairs)}. If they are, clean them first"
+    return [Warning("item_variants", message)] if pairs else []
 
 
 def _bare(item: str, items: Collection[str]) -> str | None:
@@ -188,16 +183,6 @@ def _bare(item: str, items: Collection[str]) -> str | None:
     file = item.replace("\\", "/").rpartition("/")[2]
     stem = EXTENSION.sub("", file)
     return next((name for name in (file, stem, item.removeprefix("'")) if name != item and name in items), None)
-
-
-def names_of_items(frame: nw.LazyFrame[Any], items: int) -> list[Any]:
-    """Items that are text; of more than 5,000, about that many from the first rows, with all spellings of each."""
-    return sampled_items(frame, items, MOST_COMPARED) if frame.collect_schema()[ITEM] == nw.String else []
-
-
-def users_of_labels(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    """Each annotator with each label they used."""
-    return rows(frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
 
 
 def warn_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Warning, ...]:
@@ -250,19 +235,6 @@ def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[
 
 def _changes(names: Iterable[Any]) -> dict[str, str]:
     return {name: new for name in names if isinstance(name, str) and (new := canonical(name)) != name}
-
-
-def renamed_counts(counts: Mapping[Any, int], rename: Callable[[str], str]) -> dict[Any, int]:
-    """Counts by label after renaming.
-
-    >>> renamed_counts({"Yes": 2, "yes": 1, 7: 1}, canonical)
-    {'yes': 3, 7: 1}
-    """
-    renamed: dict[Any, int] = {}
-    for name, size in counts.items():
-        new = rename(name) if isinstance(name, str) else name
-        renamed[new] = renamed.get(new, 0) + size
-    return renamed
 
 
 SEPARATORS = ("|", ";", ",", "\n", "/", "+", "&", "#")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars
 
-from spagree.codes import MOST_SUMMED, Floats, Ints, numbered, pairs_within, run_starts, sums
+from spagree.codes import MOST_SUMMED, Floats, Ints, counted, numbered, pairs_within, run_starts, sums
 from spagree.counts.engines import to_polars
 from spagree.counts.fetch import places
 from spagree.counts.items import spelled
@@ -207,6 +207,11 @@ class CodedMarks:
         return np.bincount(self.item, minlength=len(self.items))
 
     @cached_property
+    def items_by_n(self) -> dict[int, int]:
+        """Items by how many people saw them."""
+        return dict(zip(*(each.tolist() for each in counted(self.n)), strict=True))
+
+    @cached_property
     def meetings(self) -> int:
         """How often two people saw the same item."""
         return int((self.n * (self.n - 1)).sum()) // 2
@@ -215,6 +220,17 @@ class CodedMarks:
     def distinct(self) -> Ints:
         """The marks without those that somebody made twice."""
         return np.sort(numbered(self.visit, *self._place, self.label)[0])
+
+    @cached_property
+    def made(self) -> Ints:
+        """How many marks each visit made."""
+        return np.bincount(self.visit[self.distinct], minlength=len(self.item))
+
+    @cached_property
+    def by_label(self) -> dict[str, int]:
+        """How many marks have each label."""
+        sizes = np.bincount(self.label[self.distinct], minlength=len(self.labels)).tolist()
+        return {name: size for name, size in zip(self.labels, sizes, strict=True) if size}
 
     @cached_property
     def positions(self) -> Floats:
@@ -366,10 +382,7 @@ class CodedMarks:
         sizes = np.bincount(place)
         for who, size, times in zip(self.annotator[first].tolist(), n[first].tolist(), sizes.tolist(), strict=True):
             saw[self.annotators[who]][size] = times
-        made = np.bincount(self.visit[self.distinct], minlength=len(self.item))
-        by_label = np.bincount(self.label[self.distinct], minlength=len(self.labels)).tolist()
-        labels = dict(zip(self.labels, by_label, strict=True))
-        return MarkTally(saw, tables, labels, met, self.met_others(), int((made == 0).sum()), seen)
+        return MarkTally(saw, tables, self.by_label, met, self.met_others(), int((self.made == 0).sum()), seen)
 
     def _table(self, pieces: Pieces, shared: Mapping[str, Shared], met: Mapping[Pair, int] | None) -> MarkTable:
         """What is shared of the same pieces, by items, visits, annotators and n, and pairs of annotators."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from spagree import progress
 from spagree.counts.engines import column_names, engine_of, repeat_candidates, row_count, rows
-from spagree.counts.labels import canonical, join_sets, keep_each, normalized, renamed_counts, split_labels
+from spagree.counts.labels import canonical, join_sets, keep_each, normalized, split_labels
 from spagree.counts.tally import text
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
 from spagree.messages import Message, Warning, opt
@@ -105,7 +105,10 @@ def respelled(
     """The annotations with labels and names in one spelling, and their labels; ``options`` are those of others."""
     if policies.normalize:
         clean = replace(clean, frame=normalized(clean.frame, labels))
-        labels = renamed_counts(labels, canonical)
+        renamed: Counter[Any] = Counter()
+        for name, size in labels.items():
+            renamed[canonical(name) if isinstance(name, str) else name] += size
+        labels = dict(renamed)
     if policies.separator is not None or policies.of_sets:
         frame, warnings = split_labels(clean.frame, labels, policies.separator, options)
         clean = replace(clean, frame=frame, warnings=clean.warnings + warnings)

@@ -8,6 +8,7 @@ import os
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,8 +23,6 @@ from spagree.write import write_atomically
 
 if TYPE_CHECKING:
     import polars
-
-    from spagree.counts.count import ItemCounts
 
 FORMAT, READ = 3, (2, 3)  # format 2 has no kinds of annotations
 KIND = "spagree tally"
@@ -47,8 +46,10 @@ def save(counted: Tally | ItemCounts | MarkTally, path: str | Path, *, force: bo
     True
     """
     target = Path(path)
+    suffix, what = (".parquet", "item counts") if isinstance(counted, ItemCounts) else (".json", "a tally")
+    if target.suffix != suffix:
+        raise UsageError(f"{target}: {what} is saved as {suffix}; name the file {target.stem}{suffix}")
     if isinstance(counted, ItemCounts):
-        _require_suffix(target, ".parquet", "item counts")
         about = {
             "format": FORMAT,
             "annotators": _plain(counted.annotators),
@@ -59,7 +60,6 @@ def save(counted: Tally | ItemCounts | MarkTally, path: str | Path, *, force: bo
         told = {PARQUET_KEY: json.dumps(_signed(about))}
         write_atomically(target, lambda temporary: counted.frame.write_parquet(temporary, metadata=told), force=force)
     else:
-        _require_suffix(target, ".json", "a tally")
         plain = marks_to_dict(counted) if isinstance(counted, MarkTally) else tally_to_dict(counted)
         document = json.dumps(_signed(plain))
         write_atomically(target, lambda temporary: temporary.write_text(document, "utf-8"), force=force)
@@ -221,25 +221,26 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise DataError(f'{source}: not a saved tally ("kind" is not {KIND!r}); make one with spagree tally')
     _require_format(document, source)
-    try:
-        cells = {Cell(*map(_whole, numbers)): _whole(items) for *numbers, items in document["cells"]}
-        labels, pairable = _counts(document["labels"]), _counts(document["pairable_labels"])
-        annotators = None if document["annotators"] is None else _counts(document["annotators"])
+    with _damage_refused(f"{source}: damaged tally"):
         patterns: dict[Pattern, int] | None = None
         if document["patterns"] is not None:
             patterns = {
                 tuple((str(label), _whole(size)) for label, size in counts): _whole(items)
                 for *counts, items in document["patterns"]
             }
-        counted, grouped = _plain(document["counted"]), _grouped(document.get("grouped"))
-        people = _people(document.get("people"))
-        left_out = _counts(document["left_out"])
-        tally = Tally(cells, labels, pairable, annotators, left_out, patterns, counted, grouped, people)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
-    if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
-        raise DataError(f"{source}: damaged tally: a row occurs twice; count the data again")
-    _refuse_first(faults(tally), f"{source}: damaged tally")
+            _require_each_once(patterns, document["patterns"])
+        tally = Tally(
+            _by_key(document["cells"], [_whole] * 3, key=Cell._make),
+            _counts(document["labels"]),
+            _counts(document["pairable_labels"]),
+            None if document["annotators"] is None else _counts(document["annotators"]),
+            _counts(document["left_out"]),
+            patterns,
+            _plain(document["counted"]),
+            _grouped(document.get("grouped")),
+            _people(document.get("people")),
+        )
+        _refuse_first(faults(tally))
     return tally
 
 
@@ -274,68 +275,49 @@ def marks_from_dict(document: Any, source: str = "tally") -> MarkTally:
         found = f"format {document.get('format')!r}, but this version reads {FORMAT_OF_MARKS}"
         raise DataError(f"{source}: {found}; count the marks again")
 
-    def table(given: Mapping[str, Any]) -> MarkTable:
-        figures = tuple(map(str, given["figures"]))
-        width = 1 + len(figures)
-        return MarkTable(
-            figures,
-            _by_key(given["cells"], 1 + width, _numbers, _only_count),
-            None if given["visits"] is None else _by_key(given["visits"], 1 + 2 * width, _numbers, _only_count),
-            _by_key(given["people"], 2, lambda key: (str(key[0]), _whole(key[1])), _amounts),
-            None if given["pairs"] is None else _by_key(given["pairs"], 2, _names, _amounts),
-        )
-
-    def closest(key: Sequence[Any]) -> tuple[int, int, str, str]:
-        return _whole(key[0]), _whole(key[1]), str(key[2]), str(key[3])
-
-    try:
+    with _damage_refused(f"{source}: damaged tally"):
+        tables = {}
+        for name, given in document["tables"].items():
+            amounts = [_amount] * (1 + len(given["figures"]))
+            tables[str(name)] = MarkTable(
+                tuple(map(str, given["figures"])),
+                _by_key(given["cells"], [_whole, *amounts]),
+                _by_key(given["visits"], [_whole, *amounts, *amounts]),
+                _by_key(given["people"], [str, _whole], [*amounts, *amounts]),
+                _by_key(given["pairs"], [str, str], [_amount] * 2),
+            )
         tally = MarkTally(
-            {
-                str(who): _by_key(sizes, 1, lambda key: _whole(key[0]), _only_count)
-                for who, sizes in document["saw"].items()
-            },
-            {str(name): table(given) for name, given in document["tables"].items()},
+            {str(who): _by_key(sizes, [_whole], key=lambda n: n[0]) for who, sizes in document["saw"].items()},
+            tables,
             _counts(document["labels"]),
-            None if document["met"] is None else _by_key(document["met"], 2, _names, _only_count),
-            None if document["closest"] is None else _by_key(document["closest"], 4, closest, _only_count),
+            _by_key(document["met"], [str, str]),
+            _by_key(document["closest"], [_whole, _whole, str, str]),
             _whole(document["empty"]),
             document["seen"],
             _counts(document["left_out"]),
         )
-        fault = next(_faults_of_marks(tally), None)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
-    if fault is not None:
-        raise DataError(f"{source}: damaged tally: {fault}; count the data again")
+        _refuse_first(_faults_of_marks(tally))
     return tally
 
 
-def _by_key(rows: Sequence[Sequence[Any]], width: int, key: Callable[..., Any], value: Callable[..., Any]) -> Any:
-    """Rows by their first so many columns; no key may occur twice."""
-    found = {key(row[:width]): value(row[width:]) for row in rows}
-    if len(found) < len(rows):
-        raise ValueError("a row occurs twice")
+Cells = Sequence[Callable[[Any], Any]]
+
+
+def _by_key(rows: Any, keys: Cells, values: Cells = (), key: Callable[[list[Any]], Any] = tuple) -> Any:
+    """What rows count, by their first cells: amounts, or a whole number; no key may occur twice. None of None."""
+    if rows is None:
+        return None
+    found = {}
+    for row in rows:
+        cells = [read(cell) for read, cell in zip((*keys, *(values or [_whole])), row, strict=True)]
+        found[key(cells[: len(keys)])] = tuple(cells[len(keys) :]) if values else cells[-1]
+    _require_each_once(found, rows)
     return found
 
 
-def _numbers(key: Sequence[Any]) -> tuple[float, ...]:
-    return (_whole(key[0]), *_amounts(key[1:]))
-
-
-def _names(key: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(map(str, key))
-
-
-def _only_count(values: Sequence[Any]) -> int:
-    (value,) = values
-    return _whole(value)
-
-
-def _amounts(values: Sequence[Any]) -> tuple[float, ...]:
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise ValueError(f"{value!r} is not an amount")
-    return tuple(map(float, values))
+def _require_each_once(found: Mapping[Any, Any], rows: Sequence[Any]) -> None:
+    if len(found) < len(rows):
+        raise DataError("a row occurs twice")
 
 
 def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
@@ -440,8 +422,7 @@ def _grouped(document: Any) -> Grouped | None:
         (str(cluster), tuple((str(group), str(label), _whole(size)) for group, label, size in votes)): _whole(count)
         for cluster, *votes, count in document["items"]
     }
-    if len(items) < len(document["items"]):
-        raise ValueError("a row of clusters and groups occurs twice")
+    _require_each_once(items, document["items"])
     per_group = document["annotators"]
     people = None if per_group is None else {group: _counts(counts) for group, counts in per_group.items()}
     kinds = document.get("people")
@@ -453,6 +434,12 @@ def _column(name: Any) -> str | None:
     if name is not None and not isinstance(name, str):
         raise ValueError(f"{name!r} is not the name of a column")
     return name
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{value!r} is not an amount")
+    return float(value)
 
 
 def _whole(value: Any) -> int:
@@ -489,40 +476,35 @@ def _read_parquet(path: Path) -> ItemCounts:
     if not isinstance(document, dict):
         raise DataError(f"{path}: damaged item counts; count the data again")
     _require_format(document, str(path))
-    try:
+    with _damage_refused(f"{path}: damaged item counts"):
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
         left_out, how = _counts(document["left_out"]), _plain(document["counted"])
-        counts = ItemCounts(_read_table(path), annotators, left_out, how)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
-    _refuse_first(_faults_of_counts(counts.frame, annotators), f"{path}: damaged item counts")
-    _require_checksum({**document, "table": _table_checksum(counts.frame)}, str(path))
-    return counts
+        try:
+            table = polars.read_parquet(path.absolute(), glob=False, hive_partitioning=False)
+        except BaseException as error:
+            if not isinstance(error, polars.exceptions.PolarsError) and type(error).__module__ != PANIC:
+                raise
+            raise FileError(f"{path}: damaged: {error}; count the data again") from error
+        if dict(table.schema) != {"item": polars.String, "label": polars.String, "count": polars.Int64}:
+            raise ValueError(f"columns {dict(table.schema)}")
+        _refuse_first(_faults_of_counts(table, annotators))
+    _require_checksum({**document, "table": _table_checksum(table)}, str(path))
+    return ItemCounts(table, annotators, left_out, how)
 
 
-def _read_table(path: Path) -> polars.DataFrame:
-    import polars
-
+@contextmanager
+def _damage_refused(what: str) -> Iterator[None]:
+    """What cannot have been saved like this, or was counted from no annotations, is refused."""
     try:
-        table = polars.read_parquet(path.absolute(), glob=False, hive_partitioning=False)
-    except BaseException as error:
-        if not isinstance(error, polars.exceptions.PolarsError) and type(error).__module__ != PANIC:
-            raise
-        raise FileError(f"{path}: damaged: {error}; count the data again") from error
-    wanted = {"item": polars.String, "label": polars.String, "count": polars.Int64}
-    if dict(table.schema) != wanted:
-        raise ValueError(f"columns {dict(table.schema)}")
-    return table
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        why = str(error) if isinstance(error, DataError) else repr(error)
+        raise DataError(f"{what}: {why}; count the data again") from error
 
 
-def _require_suffix(path: Path, suffix: str, what: str) -> None:
-    if path.suffix != suffix:
-        raise UsageError(f"{path}: {what} is saved as {suffix}; name the file {path.stem}{suffix}")
-
-
-def _refuse_first(faults: Iterator[str], what: str) -> None:
+def _refuse_first(faults: Iterator[str]) -> None:
     for fault in faults:
-        raise DataError(f"{what}: {fault}; count the data again")
+        raise DataError(fault)
 
 
 def faults(tally: Tally) -> Iterator[str]:

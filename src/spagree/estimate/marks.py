@@ -147,7 +147,7 @@ def find_marks(
         beyond = ratios["characters"].beyond(chance, level, name, interval_for)
     test = ratios["exact"].trend()
     return MarkFindings(
-        _counts_in_tally(marks) if isinstance(marks, MarkTally) else _counts(marks),
+        _data(marks),
         **{each: figures.get(each, no_places) for each in LEVELS},
         characters_beyond_chance=beyond,
         outcomes={SAME: figures["exact"], **outcomes},
@@ -157,24 +157,13 @@ def find_marks(
     )
 
 
-def _counts(marks: CodedMarks) -> MarkData:
-    made = np.bincount(marks.visit[marks.distinct], minlength=len(marks.item))
-    by_label = np.bincount(marks.label[marks.distinct], minlength=len(marks.labels)).tolist()
-    return MarkData(
-        items=len(marks.items),
-        annotations=len(marks.item),
-        annotators=len(marks.annotators),
-        marks=int(made.sum()),
-        empty=int((made == 0).sum()),
-        pairable_items=int((marks.n > 1).sum()),
-        labels={name: size for name, size in zip(marks.labels, by_label, strict=True) if size},
-    )
-
-
-def _counts_in_tally(tally: MarkTally) -> MarkData:
-    pairable = sum(items for n, items in tally.items_by_n.items() if n > 1)
-    people, counts = len(tally.annotators), (tally.marks, tally.empty, pairable)
-    return MarkData(tally.items, tally.annotations, people, *counts, dict(tally.labels), dict(tally.left_out))
+def _data(marks: CodedMarks | MarkTally) -> MarkData:
+    pairable = sum(items for n, items in marks.items_by_n.items() if n > 1)
+    if isinstance(marks, MarkTally):
+        counts = marks.items, marks.annotations, len(marks.annotators), marks.marks, marks.empty, pairable
+        return MarkData(*counts, dict(marks.labels), dict(marks.left_out))
+    sizes = len(marks.items), len(marks.item), len(marks.annotators), int(marks.made.sum())
+    return MarkData(*sizes, int((marks.made == 0).sum()), pairable, marks.by_label)
 
 
 def mark_ratios(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> dict[str, Ratio]:
@@ -195,8 +184,7 @@ def mark_ratios(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> 
 def mark_weights(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> ByN:
     """k(n) for the numbers of annotators that occur, or would occur without one of them."""
     check_scheme(weights)
-    occur = {*marks.items_by_n} if isinstance(marks, MarkTally) else set(marks.n.tolist())
-    sizes = sorted({m for n in occur for m in (n, n - 1) if m > 1})
+    sizes = sorted({m for n in marks.items_by_n for m in (n, n - 1) if m > 1})
     if not isinstance(weights, str):
         return weigh_at(sizes, weights, Tally()).by_n
     by_n = REGISTRY[weights].by_n
@@ -219,20 +207,19 @@ def mark_people(marks: CodedMarks | MarkTally) -> Others:
 
 def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> list[Warning]:
     found = [*not_people(marks.annotators)]
-    empty = 0 if isinstance(marks, MarkTally) else int((marks.start == marks.end).sum())
-    if empty:
-        found.append(
-            Warning(
-                "empty_marks",
-                f"{count(empty, 'mark ends', 'marks end')} where it starts and holds no character: counted as a place "
-                "between two characters",
+    if isinstance(marks, CodedMarks):
+        if empty := int((marks.start == marks.end).sum()):
+            found.append(
+                Warning(
+                    "empty_marks",
+                    f"{count(empty, 'mark ends', 'marks end')} where it starts and holds no character: counted as a "
+                    "place between two characters",
+                )
             )
-        )
-    texts = [] if isinstance(marks, MarkTally) else [*marks.texts]
-    made = [] if isinstance(marks, MarkTally) else np.unique(marks.item[marks.visit]).tolist()
-    if texts and (lacking := sum(texts[item] is None for item in made)):
-        without = f"{count(lacking, 'item has', 'items have')} no text, of {len(made):,} with marks"
-        found.append(Warning("no_text", f"{without}: agreement beyond chance takes all of them"))
+        made = np.unique(marks.item[marks.visit]).tolist()
+        if marks.texts and (lacking := sum(marks.texts[item] is None for item in made)):
+            without = f"{count(lacking, 'item has', 'items have')} no text, of {len(made):,} with marks"
+            found.append(Warning("no_text", f"{without}: agreement beyond chance takes all of them"))
     if seen == "unknown":
         found.append(
             Warning(
@@ -258,21 +245,6 @@ def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> li
 Met = Callable[[], tuple[Floats, Floats]]
 
 
-@dataclass(frozen=True)
-class Visits:
-    """Who made and shared the marks of a ratio, as what leaves with an annotator, a single visit, or a team."""
-
-    people: Others
-    leaving: Mapping[Kind, Leaving]
-    met: Met | None
-    """What any two who met marked there, and shared; None if they are not looked at."""
-
-    @cached_property
-    def pairs(self) -> PairSums | None:
-        """Sums over who met whom."""
-        return None if self.met is None else PairSums.of(*self.met())
-
-
 def _leaving(unit: Ints, n: Ints, columns: Sequence[Floats], times: Floats) -> Leaving:
     """What is left of S and A, given these, without what each row made and what A loses with it."""
     marked, agreeing, own, lost = columns
@@ -292,8 +264,12 @@ class Ratio:
     agreeing: Floats
     by_n: ByN
     cluster: Ints | None = None
-    visits: Visits | None = None
-    """None if only the interval for these annotators is wanted or known."""
+    people: Others | None = None
+    """Who made them; None if only the interval for these annotators is wanted or known."""
+    leaving: Mapping[Kind, Leaving] = field(default_factory=dict)
+    """What leaves with an annotator, a single visit, or a team."""
+    met: Met | None = None
+    """What any two who met marked there, and shared; None if they are not looked at."""
     _without: dict[Kind, tuple[Floats, Floats]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -303,21 +279,20 @@ class Ratio:
         """From what each visit marked and shared."""
         size = len(marks.items)
         marked, agreeing = (sums(marks.item, each, size) for each in (shared.own, shared.met))
-        visits = None
-        if people is not None:
-            rows = np.flatnonzero(marks.n[marks.item] > 1)
-            item, who = marks.item[rows], marks.annotator[rows]
-            columns = marked[item], agreeing[item], shared.own[rows], (shared.met + shared.back)[rows]
-            busy = (np.bincount(who, minlength=len(marks.annotators)) > 0).astype(np.float64)
-            leaving: dict[Kind, Leaving] = {
-                "people": _leaving(who, marks.n[item], columns, busy),
-                "annotations": _leaving(np.arange(len(rows)), marks.n[item], columns, np.ones(len(rows))),
-            }
-            met: Met | None = None
-            if pieces is not None and marks.meetings <= MOST_SUMMED:
-                met = partial(marks.between, pieces, shared.own)
-            visits = Visits(people, leaving, met)
-        return cls(marks.n, np.ones(size), marked, agreeing, by_n, marks.cluster, visits)
+        if people is None:
+            return cls(marks.n, np.ones(size), marked, agreeing, by_n, marks.cluster)
+        rows = np.flatnonzero(marks.n[marks.item] > 1)
+        item, who = marks.item[rows], marks.annotator[rows]
+        columns = marked[item], agreeing[item], shared.own[rows], (shared.met + shared.back)[rows]
+        busy = (np.bincount(who, minlength=len(marks.annotators)) > 0).astype(np.float64)
+        leaving: dict[Kind, Leaving] = {
+            "people": _leaving(who, marks.n[item], columns, busy),
+            "annotations": _leaving(np.arange(len(rows)), marks.n[item], columns, np.ones(len(rows))),
+        }
+        met: Met | None = None
+        if pieces is not None and marks.meetings <= MOST_SUMMED:
+            met = partial(marks.between, pieces, shared.own)
+        return cls(marks.n, np.ones(size), marked, agreeing, by_n, marks.cluster, people, leaving, met)
 
     @classmethod
     def counted(cls, tally: MarkTally, name: str, figure: str, by_n: ByN, people: Others) -> Ratio:
@@ -339,7 +314,12 @@ class Ratio:
             teams = (np.bincount(team, visits * (of > 1)) > 0).astype(np.float64)
             leaving["teams"] = replace(_leaving(team, of, [*whole, *whole], teams), n_left=np.zeros_like(of))
         met: Met | None = partial(tally.pairs, name) if figure == name else None
-        return cls(n, items, marked, agreeing, by_n, None, Visits(people, leaving, met))
+        return cls(n, items, marked, agreeing, by_n, None, people, leaving, met)
+
+    @cached_property
+    def pairs(self) -> PairSums | None:
+        """Sums over who met whom."""
+        return None if self.met is None else PairSums.of(*self.met())
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -367,9 +347,9 @@ class Ratio:
 
     def units(self, kind: Kind) -> Leaving:
         """What can be left out, and what the item then has."""
-        if self.visits is not None and kind in self.visits.leaving:
-            return self.visits.leaving[kind]
-        unit = self.visits.people.item_teams if kind == "teams" and self.visits is not None else self.cluster
+        if kind in self.leaving:
+            return self.leaving[kind]
+        unit = self.people.item_teams if kind == "teams" and self.people is not None else self.cluster
         rows = np.flatnonzero(self.n > 1)
         none, times = np.zeros(len(rows)), self.items[rows]
         place = np.arange(len(rows))
@@ -427,13 +407,12 @@ class Ratio:
         over_items, equal = jackknife.variance(*without("items")), self.equal_items
         if over_items is None:
             return replace(plain, undefined=ONE_MARKED)
-        if self.visits is None:
+        if self.people is None:
             others = Interval(None, None, None, MANY_ROWS)
             intervals = {ITEMS: made(over_items, equal, equal - 1), ANNOTATORS: others}
         else:
-            pairs = self.visits.pairs
-            met = 0.0 if pairs is None else pairs.variance(self.value or 0.0) * spread
-            intervals = self.visits.people.intervals(without, over_items, equal, equal - 1, made, met)
+            met = 0.0 if self.pairs is None else self.pairs.variance(self.value or 0.0) * spread
+            intervals = self.people.intervals(without, over_items, equal, equal - 1, made, met)
         return leading(plain, intervals, interval_for)
 
     def beyond(self, chance: Ratio | None, level: float, weights: str, interval_for: str) -> Estimate:
