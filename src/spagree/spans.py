@@ -108,25 +108,26 @@ def measure_spans(
     check_interval_for(interval_for)
     reading = _for_marks(options)
     chosen: dict[str, Any] = {"weights": weights, "level": level, "interval_for": interval_for}
-    seen_as, texts_as = (each if each is None or isinstance(each, str | Path) else True for each in (seen, texts))
-    typed: dict[str, Any] = {"start": start, "end": end, "length": length, "quote": quote, "edges": edges, "mark": mark}
-    typed |= {"seen": seen_as, "texts": texts_as}  # frames do not compare
-    typed |= {**reading, "format": "spans"}
+    places: dict[str, Any] = {"start": start, "end": end, "length": length, "quote": quote, "edges": edges}
+    tables = [each if each is None or isinstance(each, str | Path) else True for each in (seen, texts)]
+    typed = {**places, "mark": mark, "seen": tables[0], "texts": tables[1], **reading, "format": "spans"}
     usual = {**defaults(Reading), **defaults(Estimating)}
     asked = {name: value for name, value in {**typed, **chosen}.items() if value != usual.get(name)}
-    named = Source(None if True in (seen_as, texts_as) else source, asked)
-    counted = _counted(source)
+    named = Source(None if True in tables else source, asked)  # frames do not compare
+    # Counts that already exist: in memory, saved, or saved in parts
+    counted = source if isinstance(source, MarkTally) else saved_counts(source)
+    if counted is not None and not isinstance(counted, MarkTally):
+        raise UsageError("these are counts of labels, not of marks; measure them without the options for spans")
     if counted is not None:
         late = [opt[name] for name in asked if name in typed and name != "format"]
         if late:
             raise UsageError(f"{', '.join(late)} has no effect on a tally; give it when counting the marks")
         return SpanAgreement(find_marks(counted, counted.seen or "given", **chosen), counted, chosen)
-    places = {"start": start, "end": end, "length": length, "quote": quote}
-    rows = read_marks(source, seen, edges, mark or (), texts, **places, **reading)
+    rows = read_marks(source, seen, mark=mark or (), texts=texts, **places, **reading)
     marks = CodedMarks.of(rows)
     findings = find_marks(marks, rows.how, **chosen)
-    data = replace(findings.data, left_out=rows.left_out)
-    findings = replace(findings, data=data, warnings=(*rows.warnings, *findings.warnings))
+    data, warnings = replace(findings.data, left_out=rows.left_out), (*rows.warnings, *findings.warnings)
+    findings = replace(findings, data=data, warnings=warnings)
     return SpanAgreement(findings, marks, chosen, rows.understood, options.get("by"), named)
 
 
@@ -164,14 +165,6 @@ def _for_marks(options: Mapping[str, Any]) -> dict[str, Any]:
         if name not in FOR_MARKS and value != known[name]:
             raise UsageError(f"{opt[name]} is not for spans; leave it out")
     return {name: value for name, value in options.items() if name in FOR_MARKS}
-
-
-def _counted(source: Any) -> MarkTally | None:
-    """Counts that already exist: in memory, saved, or saved in parts."""
-    counted = source if isinstance(source, MarkTally) else saved_counts(source)
-    if counted is not None and not isinstance(counted, MarkTally):
-        raise UsageError("these are counts of labels, not of marks; measure them without the options for spans")
-    return counted
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,13 +245,9 @@ class SpanAgreement:
         """What to know about the figures."""
         return self.findings.warnings
 
-    @cached_property
-    def _classes(self) -> polars.DataFrame:
-        return mark_classes(self.counted, **self.options)
-
     def classes(self) -> polars.DataFrame:
         """How often another annotator makes the same mark, and what else it meets, by label."""
-        return self._classes.clone()
+        return mark_classes(self.counted, **self.options)
 
     def confusion(self) -> polars.DataFrame:
         """The labels that people exchange in one place, or in overlapping ones."""
@@ -304,10 +293,10 @@ class SpanAgreement:
 
         source = self.source and self.source.without_folders()
         if isinstance(self.counted, MarkTally):
-            disputed, tables = [], {"classes": self._classes} if self.counted.has_classes else {}
+            disputed, tables = [], {"classes": self.classes()} if self.counted.has_classes else {}
         else:
             disputed = disputed_texts(self.counted, MOST_TEXTS)
-            tables = {"classes": self._classes, "annotators": self.annotators()}
+            tables = {"classes": self.classes(), "annotators": self.annotators()}
         return spans_page(self.findings, disputed, tables, self.understood, source, self.groups)
 
     def to_dict(self) -> dict[str, Any]:

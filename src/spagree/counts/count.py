@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -108,15 +108,21 @@ def count(
     """
     chosen, few = policies or Policies(), annotations.rows
     settled: tuple[Warning, ...] = ()
-    is_small = isinstance(few, FewRows) and chosen == Policies(chosen.duplicates)
-    fetched = fetched_few(few, in_full=in_full) if isinstance(few, FewRows) and is_small else None
+    fetched = None
+    if isinstance(few, FewRows) and chosen == Policies(chosen.duplicates):
+        fetched = fetched_few(few, in_full=in_full)
     if fetched is not None:
         known, missing = fetched
         left_out = {**annotations.left_out, **{why: size for why, size in missing.items() if size}}
         held, tally = Held(few, known), tally_of_codes(known, left_out)
         totals = tally.labels
     else:
-        frame = _without_categories(annotations.frame)
+        frame = annotations.frame
+        schema = frame.collect_schema()
+        roles = (ITEM, ANNOTATOR, LABEL, CLUSTER, GROUP)
+        categories = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
+        if categories:  # not every engine can compare them
+            frame = frame.with_columns(nw.col(*categories).cast(nw.String))
         progress.stage("counting labels")
         labels, lacking = _labels(frame)
         # A filter would read all items to count annotators
@@ -130,7 +136,10 @@ def count(
         held = Held(clean.frame, codes)
         if codes is None:
             progress.stage("counting annotators")
-            annotators = _annotator_counts(clean.frame)
+            annotators: dict[str, int] | None = None
+            if ANNOTATOR in column_names(clean.frame):
+                made = rows(clean.frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
+                annotators = {text(who): int(size) for who, size in made if who is not None} or (None if made else {})
             progress.stage("counting items")
             grouped = count_grouped(clean.frame, totals, annotations.understood.columns)
             patterns = find_patterns(clean.frame, totals) if grouped is None else grouped.patterns()
@@ -140,13 +149,27 @@ def count(
     tally = _with_people(tally, held, people_above, totals)
     if fetched is None:
         refuse_changed(annotations.watched)
+    annotator, label = (annotations.understood.columns.get(role) for role in (ANNOTATOR, LABEL))
+    header_again: tuple[Warning, ...] = ()
+    if label in tally.labels and annotator in (tally.annotators or {}):
+        message = (
+            f"the label {label!r} and the annotator {annotator!r} are the names of their columns: a header inside the "
+            "data was counted as an annotation; delete it (files that were joined each bring one)"
+        )
+        header_again = (Warning("header_again", message),)
+
+    def users() -> Iterable[tuple[Any, ...]]:
+        if held.codes is not None:
+            return held.codes.users_of_labels()
+        return rows(held.frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
+
     warnings = (
         *annotations.warnings,
-        *_header_again(tally, annotations.understood.columns),
+        *header_again,
         *warn_variants(totals),
         *warn_ids(tally, partial(_item_names, held, tally.items)),
         *settled,
-        *warn_own_labels(tally, partial(_users_of_labels, held)),
+        *warn_own_labels(tally, users),
         *(() if chosen.of_sets or chosen.separator else warn_sets(totals)),
     )
     return Counted(tally, held, warnings)
@@ -175,36 +198,10 @@ def _item_names(held: Held, items: int) -> Iterable[Any]:
     return sampled_items(held.frame, items, MOST_COMPARED) if is_text else ()
 
 
-def _users_of_labels(held: Held) -> list[tuple[Any, ...]]:
-    """Each annotator with each label they used."""
-    if held.codes is not None:
-        return [*held.codes.users_of_labels()]
-    return rows(held.frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
-
-
-def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Warning]:
-    """A warning if the names of the columns were counted as an annotation."""
-    annotator, label = columns.get(ANNOTATOR), columns.get(LABEL)
-    if label in tally.labels and annotator in (tally.annotators or {}):
-        yield Warning(
-            "header_again",
-            f"the label {label!r} and the annotator {annotator!r} are the names of their columns: a header inside the "
-            "data was counted as an annotation; delete it (files that were joined each bring one)",
-        )
-
-
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
     """The tally of precomputed (item, label, count) rows, one per item and label."""
     labels, _ = _labels(counts)
     return _tally(counts, labels, annotators, left_out, find_patterns(counts, labels))
-
-
-def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Categorical labels and ids as text, because not every engine can compare categories."""
-    schema = frame.collect_schema()
-    roles = (ITEM, ANNOTATOR, LABEL, CLUSTER, GROUP)
-    categories = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
-    return frame.with_columns(nw.col(*categories).cast(nw.String)) if categories else frame
 
 
 def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
@@ -249,15 +246,6 @@ def _tally(
             pairable[text(label)] -= int(items)
     kept = {label: size for label, size in pairable.items() if size}
     return Tally(cells, {text(k): v for k, v in labels.items()}, kept, annotators, dict(left_out), None)
-
-
-def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
-    """Annotations per annotator; None if the source names no annotators."""
-    if ANNOTATOR not in column_names(frame):
-        return None
-    counts = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
-    named = {text(annotator): int(size) for annotator, size in counts if annotator is not None}
-    return named if named or not counts else None
 
 
 def tally_of_codes(codes: Codes, left_out: Mapping[str, int]) -> Tally:
@@ -364,18 +352,15 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
             for key, count in counts.items()
         ]
         items[values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))] += alike if votes else 0
-    return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), _annotators(plain))
-
-
-def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
-    """Annotations of each annotator, by group."""
-    if not {ANNOTATOR, GROUP} <= set(column_names(frame)):
-        return None
-    counts: dict[str, dict[str, int]] = {}
-    for group, annotator, count in rows(frame.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT))):
-        if not is_missing(annotator):
-            counts.setdefault(group_name(group), {})[text(annotator)] = int(count)
-    return {group: dict(sorted(counts[group].items())) for group in sorted(counts)} or None
+    made: dict[str, dict[str, int]] = {}
+    if {ANNOTATOR, GROUP} <= set(column_names(plain)):
+        for group, annotator, count in sorted(
+            (group_name(group), text(annotator), int(count))
+            for group, annotator, count in rows(plain.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT)))
+            if not is_missing(annotator)
+        ):
+            made.setdefault(group, {})[annotator] = count
+    return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), made or None)
 
 
 def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
@@ -452,9 +437,14 @@ def find_counts(
         packing = Packing(list(keys), classes_per_word)
         # Precomputed counts must fit their bits; the sums of single rows are checked afterwards.
         fits = COUNT not in column_names(frame) or max(keys.values()) < 1 << packing.bits
-        packed = _packed_rows(frame, packing, of_items, most) if fits else None
-        if packed is None:
+        if not fits:
             continue
+        try:
+            packed = rows(_packed(frame, packing, of_items).head(most + 1))
+        except FileError as error:
+            if "overflow" in str(error.__cause__).lower():  # an engine that refuses sums beyond 64 bits
+                continue
+            raise
         if len(packed) > most:
             return None
         width = len(of_items)
@@ -464,18 +454,6 @@ def find_counts(
         if [int(row[width]) for row in packed] == sizes.tolist():
             return [(row[:width], votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)]
     return _counts_in_python(frame, keys, of_items)
-
-
-def _packed_rows(
-    frame: nw.LazyFrame[Any], packing: Packing, of_items: Sequence[str], most: int
-) -> list[tuple[Any, ...]] | None:
-    """The rows of the packed pass; None on an engine that refuses sums beyond 64 bits."""
-    try:
-        return rows(_packed(frame, packing, of_items).head(most + 1))
-    except FileError as error:
-        if "overflow" in str(error.__cause__).lower():
-            return None
-        raise
 
 
 def _packed(frame: nw.LazyFrame[Any], packing: Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:

@@ -84,13 +84,10 @@ class Engine:
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
         """A long result as a Parquet file, or a folder where the engine writes one."""
-        write_atomically(path, self._writer(frame), force=force)
-
-    def _writer(self, frame: Frame) -> Callable[[Path], Any]:
-        """The function that writes one file; pandas' index, the order before sorting, is left out."""
-        if frame.implementation.is_pandas_like():
-            return nw.maybe_reset_index(frame.collect()).write_parquet
-        return frame.sink_parquet
+        write: Callable[[Path], Any] = frame.sink_parquet
+        if frame.implementation.is_pandas_like():  # its index, the order before sorting, is left out
+            write = nw.maybe_reset_index(frame.collect()).write_parquet
+        write_atomically(path, write, force=force)
 
 
 def python_value(value: Any) -> Any:

@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from spagree.counts.engines import column_names, engine_of, replaced, rows
+from spagree.counts.engines import column_names, replaced, rows
 from spagree.counts.tally import Tally, text
 from spagree.errors import DataError, UsageError
 from spagree.messages import Warning, opt
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, TIME, nw
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, nw
 
 NUMBER, NUMBER_STARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII), frozenset("+-.0123456789")
 # Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, variants of emoji.
@@ -76,37 +76,32 @@ def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _warn_spellings(names: Iterable[Any], what: str) -> list[Warning]:
-    groups = spelling_variants(names)
-    if not groups:
-        return []
-    shown = _few([_alike(group[:SHOWN_SPELLINGS]) for group in groups])
-    message = (
-        f"{what}s that differ only in spelling are counted as different {what}s: {shown}. "
-        f"If they mean the same, use {opt.normalize}, or clean them first."
-    )
-    return [Warning(f"{what}_variants", message)]
-
-
-def _alike(names: Iterable[str]) -> str:
-    return " / ".join(map(repr, names))
-
-
 def _few(examples: Sequence[str]) -> str:
     """The first of them, and how many more there are."""
     more = f" and {len(examples) - SHOWN_GROUPS:,} more" if len(examples) > SHOWN_GROUPS else ""
     return "; ".join(examples[:SHOWN_GROUPS]) + more
 
 
+def _alike(code: str, groups: Sequence[Sequence[str]], why: str, remedy: str) -> list[Warning]:
+    """A warning about names that are counted as different ones, if there are any."""
+    if not groups:
+        return []
+    what, shown = code.partition("_")[0], _few([" / ".join(map(repr, group)) for group in groups])
+    return [Warning(code, f"{what}s that {why} are counted as different {what}s: {shown}. {remedy}")]
+
+
+def _warn_spellings(names: Iterable[Any], what: str) -> list[Warning]:
+    groups = [group[:SHOWN_SPELLINGS] for group in spelling_variants(names)]
+    remedy = f"If they mean the same, use {opt.normalize}, or clean them first."
+    return _alike(f"{what}_variants", groups, "differ only in spelling", remedy)
+
+
 def warn_variants(labels: Iterable[Any]) -> tuple[Warning, ...]:
     """Warn about labels that look like one label written differently; they are kept separate."""
     names = [*map(text, labels)]
-    warnings = _warn_spellings(names, "label")
     same = synonyms(names) if len(names) <= MOST_COMPARED else []
-    if same:
-        message = f"labels that may mean the same are counted as different labels: {_few([*map(_alike, same)])}. "
-        warnings.append(Warning("label_synonyms", f"{message}If they do, write each in one way first"))
-    return tuple(warnings)
+    remedy = "If they do, write each in one way first"
+    return (*_warn_spellings(names, "label"), *_alike("label_synonyms", same, "may mean the same", remedy))
 
 
 def synonyms(labels: Iterable[str]) -> list[tuple[str, ...]]:
@@ -160,18 +155,11 @@ def warn_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Warning,
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
     names = [*map(text, items())] if tally.items and not is_even else []
     of_people = _warn_spellings(people, "annotator") if len(people) <= MOST_COMPARED else []
-    return (*of_people, *(_warn_spellings(names, "item") or _warn_files(names)))
-
-
-def _warn_files(items: Iterable[str]) -> list[Warning]:
-    """Items that are others without a folder, an extension or the apostrophe by which a spreadsheet marks text."""
-    distinct = set(items)
-    together = "".join(distinct)
-    if not any(mark in together for mark in "/\\.'"):
-        return []
-    pairs = [_alike((short, item)) for item in sorted(distinct) if (short := _bare(item, distinct))]
-    message = f"items that may be the same are counted as different items: {_few(pairs)}. If they are, clean them first"
-    return [Warning("item_variants", message)] if pairs else []
+    of_items, distinct = _warn_spellings(names, "item"), {*names}
+    if not of_items and any(mark in "".join(distinct) for mark in "/\\.'"):
+        files = [(short, item) for item in sorted(distinct) if (short := _bare(item, distinct))]
+        of_items = _alike("item_variants", files, "may be the same", "If they are, clean them first")
+    return (*of_people, *of_items)
 
 
 def _bare(item: str, items: Collection[str]) -> str | None:
@@ -378,26 +366,3 @@ def warn_sets(labels: Mapping[Any, int]) -> tuple[Warning, ...]:
     is_json = is_list and example.startswith('["')
     message += f"; in the export of a tool, {opt.multi('options')} asks yes or no about each option" if is_json else ""
     return (Warning("label_sets", message),)
-
-
-def join_sets(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """One annotation per annotator and item, whose label is the set of all labels they gave."""
-    names = column_names(named)
-    first = [name for name in names if name not in (ITEM, ANNOTATOR, LABEL)]
-    gathered = engine_of(named).gathered_labels(named, [ITEM, ANNOTATOR], first, BAR)
-    return gathered.select(names)
-
-
-def keep_each(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Keep every annotation; from an annotator's second on an item, the annotator is left blank."""
-    order = [name for name in (TIME, "row") if name in column_names(named)]
-    place = nw.col(LABEL).cum_count().over(ITEM, ANNOTATOR, order_by=[*order, LABEL]).alias("place")
-    try:
-        placed = named.with_columns(place)
-        placed.collect_schema()
-    except NotImplementedError as error:
-        raise UsageError(
-            f"{opt.duplicates('keep')}: {named.implementation} cannot number rows; use polars or duckdb"
-        ) from error
-    anonymous = nw.when(nw.col("place") == 1).then(nw.col(ANNOTATOR)).alias(ANNOTATOR)
-    return placed.with_columns(anonymous).select(column_names(named))

@@ -126,39 +126,29 @@ class CodedMarks:
         if known:  # somebody has finished an item with the last mark
             own = seen.group_by(who).agg(polars.col(known).max())
             visits = visits.join(own, on=who, how="left", maintain_order="left")
-        item, annotator = (visits[column].unique().sort() for column in who)
-        label = rows["label"].unique().sort()
-        place = visits.with_row_index("visit")
-        about = item.to_frame().join(
+        items, item = _coded(visits["item"])
+        annotators, annotator = _coded(visits["annotator"])
+        labels, label = _coded(rows["label"])
+        about = polars.DataFrame({"item": polars.Series(items, dtype=polars.String)}).join(
             seen.group_by("item").agg(polars.all().drop_nulls().first()), on="item", how="left", maintain_order="left"
         )
-        length = cluster = None
-        clusters: list[str] = []
+        place = rows.join(visits.with_row_index("visit"), on=who, how="left", maintain_order="left")["visit"]
+        start, end = (rows[name].to_numpy() for name in ("start", "end"))
+        more: dict[str, Any] = {}
         if "length" in about.columns:
-            length = about["length"].cast(polars.Float64).fill_null(np.nan).to_numpy()
+            more["length"] = about["length"].cast(polars.Float64).fill_null(np.nan).to_numpy()
         if "cluster" in about.columns:
-            named = about["cluster"].drop_nulls().unique().sort()
-            cluster, clusters = _places(about["cluster"], named), named.to_list()
-        group = visits["by"].drop_nulls().unique().sort() if "by" in known else None
-        return cls(
-            tuple(item.to_list()),
-            tuple(annotator.to_list()),
-            tuple(label.to_list()),
-            _places(visits["item"], item),
-            _places(visits["annotator"], annotator),
-            rows.join(place, on=who, how="left", maintain_order="left")["visit"].to_numpy().astype(np.int64),
-            rows["start"].to_numpy(),
-            rows["end"].to_numpy(),
-            _places(rows["label"], label),
-            length,
-            cluster,
-            tuple(clusters),
-            tuple(about["text"]) if "text" in about.columns else (),
-            visits["time"] if "time" in known else None,
-            None if group is None else _places(visits["by"], group),
-            () if group is None else tuple(group.to_list()),
-            () if key is None else tuple(key.to_list()),
-        )
+            more["clusters"], more["cluster"] = _coded(about["cluster"])
+        if "text" in about.columns:
+            more["texts"] = tuple(about["text"])
+        if "time" in known:
+            more["time"] = visits["time"]
+        if "by" in known:
+            more["groups"], more["group"] = _coded(visits["by"])
+        if key is not None:
+            more["keys"] = tuple(key.to_list())
+        visit = place.to_numpy().astype(np.int64)
+        return cls(items, annotators, labels, item, annotator, visit, start, end, label, **more)
 
     def only(self, visits: Ints) -> CodedMarks:
         """Some of the visits, in order, with what was marked there."""
@@ -167,6 +157,9 @@ class CodedMarks:
         place = np.full(len(self.item), -1)
         place[visits] = np.arange(len(visits))
         kept = np.flatnonzero(place[self.visit] >= 0)
+        of_marks = {name: getattr(self, name)[kept] for name in ("start", "end", "label")}
+        chosen = {"length": items, "cluster": items, "time": visits, "group": visits}
+        known = {name: rows for name, rows in chosen.items() if getattr(self, name) is not None}
         return replace(
             self,
             items=tuple(self.items[code] for code in items.tolist()),
@@ -174,14 +167,9 @@ class CodedMarks:
             item=item,
             annotator=annotator,
             visit=place[self.visit[kept]],
-            start=self.start[kept],
-            end=self.end[kept],
-            label=self.label[kept],
-            length=None if self.length is None else self.length[items],
-            cluster=None if self.cluster is None else self.cluster[items],
-            time=None if self.time is None else self.time.gather(visits),
             texts=tuple(self.texts[code] for code in items.tolist()) if self.texts else (),
-            group=None if self.group is None else self.group[visits],
+            **of_marks,
+            **{name: getattr(self, name)[rows] for name, rows in known.items()},
         )
 
     def when(self) -> nw.LazyFrame[Any] | None:
@@ -334,14 +322,10 @@ class CodedMarks:
                 shared[BY_CHANCE] = chance
             yield name, pieces, shared
 
-    def refuse_crowds(self) -> None:
-        """Refuse to compare each two who saw an item, if they are too many."""
-        if self.meetings > MOST_SUMMED:
-            raise DataError(f"{TOO_MANY} ({self.meetings:,} times); choose fewer items, or fewer people")
-
     def pairs(self, pieces: Pieces) -> tuple[Ints, Ints, Floats]:
         """Any two visits of one item, and how much of their pieces is the same; refused if there are too many."""
-        self.refuse_crowds()
+        if self.meetings > MOST_SUMMED:
+            raise DataError(f"{TOO_MANY} ({self.meetings:,} times); choose fewer items, or fewer people")
         one, other = pairs_within(np.bincount(self.item))
         keys, shared = one * len(self.item) + other, np.zeros(len(one))
         for left, right in pieces.overlapping():
@@ -634,6 +618,12 @@ def _keyed(rows: polars.DataFrame, key: polars.Series) -> polars.DataFrame:
 
 def _and_more(wrong: polars.DataFrame) -> str:
     return f"{count(wrong.height, 'row is', 'rows are')} like this: correct them, or leave them out"
+
+
+def _coded(column: polars.Series) -> tuple[tuple[str, ...], Ints]:
+    """The names in a column, sorted, and the place of each value among them; −1 if missing."""
+    names = column.drop_nulls().unique().sort()
+    return tuple(names.to_list()), _places(column, names)
 
 
 def _places(column: polars.Series, names: polars.Series) -> Ints:

@@ -146,20 +146,15 @@ def is_saved_tally(path: str | Path) -> bool:
             with source.open("rb") as file:
                 return f'"kind": "{KIND}'.encode() in file.read(200)
         if source.suffix == ".parquet" and source.is_file():
-            return PARQUET_KEY.encode() in _footer(source)
+            with source.open("rb") as file:  # a Parquet file ends with its metadata, their length, and a magic number
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(size - PARQUET_END, 0))
+                length, mark = struct.unpack("<I4s", file.read().rjust(PARQUET_END, b"\0"))
+                file.seek(max(size - PARQUET_END - length, 0))
+                return mark == b"PAR1" and PARQUET_KEY.encode() in file.read(length)
     except (OSError, ValueError):  # no permission, a name that is too long or has a NUL: the data reader reports it
         return False
     return False
-
-
-def _footer(path: Path) -> bytes:
-    """The end of a Parquet file, which holds its metadata; read without any Parquet library."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - PARQUET_END, 0))
-        length, mark = struct.unpack("<I4s", file.read().rjust(PARQUET_END, b"\0"))
-        file.seek(max(size - PARQUET_END - length, 0))
-        return file.read(length) if mark == b"PAR1" else b""
 
 
 def tally_to_dict(tally: Tally) -> dict[str, Any]:
@@ -327,28 +322,14 @@ def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
     if tally.tables and not {"exact", "exact_any_label"} <= levels <= {*LEVELS}:
         yield f"levels {', '.join(tally.tables)}"
         return
-    if any(size % n for sizes in [tally.visits_by_n] for n, size in sizes.items()):
+    if any(size % n for n, size in tally.visits_by_n.items()):
         yield "the annotators saw other numbers of items than there are"
     for name, table in tally.tables.items():
-        is_whole = name not in ("characters", "characters_any_label")
-        saw, marked = Counter[int](), defaultdict[int, float](float)
-        whole = [0.0] * (1 + len(table.figures))
-        for (n, *amounts), items in table.cells.items():
-            most = amounts[0] * (n - 1 + ROUNDING)  # sums of seconds are rounded
-            is_broken = is_whole and (amounts[0] % 1 or amounts[1] % 2)
-            if n < 1 or not items or not amounts[0] or max(amounts[1:]) > most or is_broken:
-                yield "a cell that no item can have"
-            saw[int(n)] += items
-            marked[int(n)] += amounts[0] * items
-            whole = [one + each * items for one, each in zip(whole, amounts, strict=True)]
-        if any(items > tally.items_by_n.get(n, 0) for n, items in saw.items()):
-            yield "the levels hold more items than the annotators saw"
-        yield from _faults_of_rows(table, marked, whole, tally)
+        yield from _faults_of_table(name, table, tally)
     if tally.tables and sum(items * cell[1] for cell, items in tally.tables["exact"].cells.items()) != tally.marks:
         yield f"the levels and the labels hold different numbers of marks, {tally.marks:,} in the labels"
-    if tally.met is not None and sum(tally.met.values()) != sum(
-        n * (n - 1) // 2 * items for n, items in tally.items_by_n.items()
-    ):
+    met = sum(n * (n - 1) // 2 * items for n, items in tally.items_by_n.items())
+    if tally.met is not None and sum(tally.met.values()) != met:
         yield "the annotators met more or less often than they saw the same items"
     if tally.empty > tally.annotations:
         yield f"{tally.empty:,} annotations without a mark"
@@ -356,25 +337,31 @@ def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
         yield f"seen {tally.seen!r}"
 
 
-def _faults_of_rows(
-    table: MarkTable, marked: Mapping[int, float], whole: Sequence[float], tally: MarkTally
-) -> Iterator[str]:
-    """What visits, annotators and pairs say of the same table."""
-    width = len(whole)
-    made: dict[str, defaultdict[int, float]] = {name: defaultdict(float) for name in ("visits", "annotators")}
+def _faults_of_table(name: str, table: MarkTable, tally: MarkTally) -> Iterator[str]:
+    is_whole, width = name not in ("characters", "characters_any_label"), 1 + len(table.figures)
+    saw, whole = Counter[int](), 0.0
+    marked, visited, made = (defaultdict[int, float](float) for _ in range(3))
+    for (n, *amounts), items in table.cells.items():
+        most = amounts[0] * (n - 1 + ROUNDING)  # sums of seconds are rounded
+        is_broken = is_whole and (amounts[0] % 1 or amounts[1] % 2)
+        if n < 1 or not items or not amounts[0] or max(amounts[1:]) > most or is_broken:
+            yield "a cell that no item can have"
+        saw[int(n)] += items
+        marked[int(n)] += amounts[0] * items
+        whole += amounts[1] * items
+    if any(items > tally.items_by_n.get(n, 0) for n, items in saw.items()):
+        yield "the levels hold more items than the annotators saw"
     for (n, *amounts), size in (table.visits or {}).items():
-        made["visits"][int(n)] += amounts[width] * size
+        visited[int(n)] += amounts[width] * size
     for (who, n), row in table.people.items():
-        made["annotators"][n] += row[width]
+        made[n] += row[width]
         if n not in tally.saw.get(who, {}):
             yield f"{shown(who)} made marks without seeing an item"
-    if table.visits is None:
-        del made["visits"]
-    for what, by_n in made.items():
+    for what, by_n in {"visits": visited if table.visits is not None else marked, "annotators": made}.items():
         if any(not math.isclose(by_n[n], marked[n], rel_tol=ROUNDING) for n in {*by_n, *marked}):
             yield f"the items and the {what} hold different marks"
-    pairs = None if table.pairs is None or tally.met is None else table.pairs
-    if pairs is not None and not math.isclose(sum(row[1] for row in pairs.values()), whole[1], rel_tol=ROUNDING):
+    shared = None if table.pairs is None or tally.met is None else sum(row[1] for row in table.pairs.values())
+    if shared is not None and not math.isclose(shared, whole, rel_tol=ROUNDING):
         yield "the items and the pairs of annotators share different marks"
 
 

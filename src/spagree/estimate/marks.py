@@ -11,8 +11,8 @@ the five outcomes of a mark are the same ratio with another A.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -24,7 +24,7 @@ import numpy as np
 import polars
 
 from spagree.codes import MOST_SUMMED, Codes, Floats, Ints, numbered, pairs_within, ratio, sums
-from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally
+from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally, Row
 from spagree.counts.marks import TOO_MANY, CodedMarks, Pieces, Shared
 from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, UsageError, count
@@ -81,6 +81,14 @@ NO_LENGTHS = "the length of each text must be known: a column length in the tabl
 CERTAIN = "agreement by chance is certain: everybody marked everything"
 NO_PLACES = "these marks are no places with characters"
 OF_CLASSES = "its weights depend on how labels are shared, and marks may have none"
+UNSEEN_UNKNOWN = (
+    "it is not known who saw an item and marked nothing there, so agreement is overstated: give a table of who saw "
+    f"which item ({opt.seen}), or rows with empty start and end"
+)
+NOT_RANDOM = (
+    "agreement depends on how many people saw an item, which no weighting mends: was it decided by looking at the "
+    "first marks?"
+)
 FIGURES_OF_MARKS = (*LEVELS,)
 
 
@@ -135,22 +143,22 @@ def find_marks(
     """
     name = weights if isinstance(weights, str) else CUSTOM
     ratios = mark_ratios(marks, weights)
-    chance = ratios.pop(BY_CHANCE, None)
-    figures = {each: ratio.estimate(level, name, interval_for) for each, ratio in ratios.items()}
-    no_places, too_many = (undefined(why, level, name) for why in (NO_PLACES, TOO_MANY))
-    missing = dict.fromkeys(OUTCOMES, too_many)
-    if "characters" not in ratios:
-        missing |= dict.fromkeys(("other_boundaries", "both"), no_places)
-    outcomes = {each: figures.pop(each, missing[each]) for each in OUTCOMES if each != SAME}
-    beyond = no_places
-    if "characters" in ratios:
+    chance, has_places = ratios.pop(BY_CHANCE, None), "characters" in ratios
+    why_not = dict.fromkeys(OUTCOMES, TOO_MANY) | dict.fromkeys(LEVELS, NO_PLACES)
+    if not has_places:
+        why_not |= dict.fromkeys(("other_boundaries", "both"), NO_PLACES)
+    figures = {each: undefined(why, level, name) for each, why in why_not.items()}
+    figures |= {each: ratio.estimate(level, name, interval_for) for each, ratio in ratios.items()}
+    figures[SAME] = figures["exact"]
+    beyond = undefined(NO_PLACES, level, name)
+    if has_places:
         beyond = ratios["characters"].beyond(chance, level, name, interval_for)
     test = ratios["exact"].trend()
     return MarkFindings(
         _data(marks),
-        **{each: figures.get(each, no_places) for each in LEVELS},
+        **{each: figures[each] for each in LEVELS},
         characters_beyond_chance=beyond,
-        outcomes={SAME: figures["exact"], **outcomes},
+        outcomes={each: figures[each] for each in OUTCOMES},
         missingness=test,
         seen=seen,
         warnings=tuple(_warnings(marks, seen, test)),
@@ -205,41 +213,23 @@ def mark_people(marks: CodedMarks | MarkTally) -> Others:
     return Others.of(Codes(item, annotator, nothing, tuple(marks.annotators), ("",)), None, None)
 
 
-def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> list[Warning]:
-    found = [*not_people(marks.annotators)]
+def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> Iterator[Warning]:
+    yield from not_people(marks.annotators)
     if isinstance(marks, CodedMarks):
         if empty := int((marks.start == marks.end).sum()):
-            found.append(
-                Warning(
-                    "empty_marks",
-                    f"{count(empty, 'mark ends', 'marks end')} where it starts and holds no character: counted as a "
-                    "place between two characters",
-                )
-            )
+            where = f"{count(empty, 'mark ends', 'marks end')} where it starts and holds no character"
+            yield Warning("empty_marks", f"{where}: counted as a place between two characters")
         made = np.unique(marks.item[marks.visit]).tolist()
         if marks.texts and (lacking := sum(marks.texts[item] is None for item in made)):
             without = f"{count(lacking, 'item has', 'items have')} no text, of {len(made):,} with marks"
-            found.append(Warning("no_text", f"{without}: agreement beyond chance takes all of them"))
+            yield Warning("no_text", f"{without}: agreement beyond chance takes all of them")
     if seen == "unknown":
-        found.append(
-            Warning(
-                "unseen_unknown",
-                "it is not known who saw an item and marked nothing there, so agreement is overstated: give a table of "
-                f"who saw which item ({opt.seen}), or rows with empty start and end",
-            )
-        )
+        yield Warning("unseen_unknown", UNSEEN_UNKNOWN)
     if test.broken:
-        found.append(
-            Warning(
-                "not_random",
-                "agreement depends on how many people saw an item, which no weighting mends: was it decided by looking "
-                f"at the first marks? (p = {test.p:.2g})",
-            )
-        )
+        yield Warning("not_random", f"{NOT_RANDOM} (p = {test.p:.2g})")
     if isinstance(marks, CodedMarks):
         codes = mark_people(marks).codes
-        found += overlap_warnings(overlap(codes, bridges=is_cheap(codes)))
-    return found
+        yield from overlap_warnings(overlap(codes, bridges=is_cheap(codes)))
 
 
 Met = Callable[[], tuple[Floats, Floats]]
@@ -297,24 +287,48 @@ class Ratio:
     @classmethod
     def counted(cls, tally: MarkTally, name: str, figure: str, by_n: ByN, people: Others) -> Ratio:
         """A figure of one of the tables of a tally."""
-        n, items, marked, agreeing = tally.cells(name, figure)
-        each, table = tally.visits(name, figure), tally.tables[name]
-        if each is None or tally.met is None or table.pairs is None:
-            return cls(n, items, marked, agreeing, by_n)
-        unit, saw, times, columns = each
-        who, of, visits, sums_of = tally.people(name, figure)
+        table = tally.tables[name]
+        place, width = 1 + table.figures.index(figure), 1 + len(table.figures)
+
+        def rows(counts: Mapping[Row, int], places: Sequence[int], *, of_items: bool) -> tuple[Ints, Floats, Any]:
+            """By how many the items were seen, how many are alike, and amounts; with those on which nothing stands."""
+            known: Counter[int] = Counter()
+            for (n, *_), size in counts.items():
+                known[int(n)] += size
+            blank = {n: items * (1 if of_items else n) - known[n] for n, items in tally.items_by_n.items()}
+            blank = {n: size for n, size in blank.items() if size}
+            none = (0.0,) * (width if of_items else 2 * width)
+            columns = np.array([*counts, *((n, *none) for n in blank)], dtype=np.float64).reshape(-1, 1 + len(none)).T
+            times = np.array([*counts.values(), *blank.values()], dtype=np.float64)
+            return columns[0].astype(np.int64), times, [columns[1 + at] for at in places]
+
+        saw, items, (marked, agreeing) = rows(table.cells, [0, place], of_items=True)
+        if table.visits is None or tally.met is None or table.pairs is None:
+            return cls(saw, items, marked, agreeing, by_n)
+        places = [0, place, width, width + place]
+        n_of, times, columns = rows(table.visits, places, of_items=False)
+        nothing = (0.0,) * (2 * width)
+        made = [
+            (number, n, visits, *table.people.get((annotator, n), nothing))
+            for number, (annotator, sizes) in enumerate(tally.saw.items())
+            for n, visits in sizes.items()
+        ]
+        table_of = np.array(made, dtype=np.float64).reshape(-1, 3 + 2 * width).T
+        who, of = table_of[:2].astype(np.int64)
+        visits, sums_of = table_of[2], [table_of[3 + at] for at in places]
         busy = (np.bincount(who, visits * (of > 1), len(tally.saw)) > 0).astype(np.float64)
         leaving: dict[Kind, Leaving] = {
             "people": _leaving(who, of, sums_of, busy),
-            "annotations": _leaving(unit, saw, columns, times * (saw > 1)),
+            "annotations": _leaving(np.arange(len(n_of)), n_of, columns, times * (n_of > 1)),
         }
         if people.teams is not None:  # an item stands among the rows of each of the n who saw it
             whole = [sums_of[0] / of, sums_of[1] / of]
             team = people.teams[who]
             teams = (np.bincount(team, visits * (of > 1)) > 0).astype(np.float64)
             leaving["teams"] = replace(_leaving(team, of, [*whole, *whole], teams), n_left=np.zeros_like(of))
-        met: Met | None = partial(tally.pairs, name) if figure == name else None
-        return cls(n, items, marked, agreeing, by_n, None, people, leaving, met)
+        shared = np.array([table.pairs.get(pair, (0.0, 0.0)) for pair in tally.met], dtype=np.float64).reshape(-1, 2)
+        met: Met | None = (lambda: (shared[:, 0], shared[:, 1])) if figure == name else None
+        return cls(saw, items, marked, agreeing, by_n, None, people, leaving, met)
 
     @cached_property
     def pairs(self) -> PairSums | None:
@@ -333,12 +347,7 @@ class Ratio:
     @cached_property
     def value(self) -> float | None:
         """The ratio in exact rationals, rounded once; None if nothing is marked."""
-        sizes = self.sizes
-        k = [self.by_n[n] for n in sizes.n.tolist()]
-        n = sizes.n.tolist()
-        above = sum((w * Fraction(a) / (m * (m - 1)) for w, m, a in zip(k, n, sizes.agreeing, strict=True)), Fraction())
-        below = sum((w * Fraction(s) / m for w, m, s in zip(k, n, sizes.items, strict=True)), Fraction())
-        return float(above / below) if below else None
+        return self.sizes.value(self.by_n) if self.sizes.items.any() else None
 
     @cached_property
     def weight(self) -> Floats:
@@ -351,22 +360,13 @@ class Ratio:
             return self.leaving[kind]
         unit = self.people.item_teams if kind == "teams" and self.people is not None else self.cluster
         rows = np.flatnonzero(self.n > 1)
-        none, times = np.zeros(len(rows)), self.items[rows]
-        place = np.arange(len(rows))
+        place, times = np.arange(len(rows)), self.items[rows]
         if unit is not None:
             place = _in_clusters(unit[rows])[1]
             times = np.ones(int(place.max(initial=-1)) + 1)
-        return Leaving(
-            place,
-            rows,
-            np.ones(len(rows)),
-            self.n[rows],
-            none.astype(np.int64),
-            self.agreeing[rows],
-            none,
-            times,
-            marked=self.marked[rows],
-            marked_left=none,
+        marked, agreeing, none = self.marked[rows], self.agreeing[rows], np.zeros_like(rows)
+        return replace(
+            _leaving(place, self.n[rows], [marked, agreeing, marked, agreeing], times), group=rows, n_left=none
         )
 
     def without(self, kind: Kind) -> tuple[Floats, Floats]:
@@ -451,7 +451,8 @@ class Ratio:
             return Missingness(None, None, (), reason if self.value else NOTHING_MARKED)
         n, items, agreeing = n[pairable], self.items[pairable], self.agreeing[pairable]
         mass = self.marked[pairable] / n
-        moved = (n - total(items * n * mass) / total(items * mass)) * (agreeing / (n * (n - 1)) - self.flat * mass)
+        flat = self.sizes.value(dict.fromkeys(self.by_n, Fraction(1)))  # so that the residuals add up to 0
+        moved = (n - total(items * n * mass) / total(items * mass)) * (agreeing / (n * (n - 1)) - flat * mass)
         units = self.units("items")
         moved = sums(units.unit, moved, len(units.times))  # of a cluster together
         squares = total(units.times * moved**2)
@@ -459,11 +460,6 @@ class Ratio:
             return Missingness(None, None, (), "agreement does not vary enough between items")
         z = total(units.times * moved) / sqrt(squares)
         return Missingness(z, erfc(abs(z) / sqrt(2)), ())
-
-    @cached_property
-    def flat(self) -> float:
-        """θ with equal weights, the one of the residuals that add up to 0."""
-        return replace(self, by_n=dict.fromkeys(self.by_n, Fraction(1)), _without={}).value or 0.0
 
 
 def _in_clusters(cluster: Ints) -> tuple[Ints, Ints]:
@@ -666,13 +662,11 @@ def model_among_marks(
 
     whole = compared(name, *marks.pairs(pieces))
     outcomes = () if characters else tuple(compared(each, *met) for each, met in _pairs_met(marks, own).items())
-    seen = np.bincount(marks.item[is_person], minlength=len(marks.items)) > 0
     left_out = {
-        "no_model_label": int((seen & (visit_of < 0)).sum()),
-        "fewer_than_two_people": int(((people == 1) & (visit_of >= 0)).sum()),
-        "no_people": int((~seen & (visit_of >= 0)).sum()),
+        "no_model_label": (people > 0) & (visit_of < 0),
+        "fewer_than_two_people": (people == 1) & (visit_of >= 0),
+        "no_people": (people == 0) & (visit_of >= 0),
     }
-    why = {reason: items for reason, items in left_out.items() if items}
     return ModelFindings(
         name,
         whole.with_humans,
@@ -681,7 +675,7 @@ def model_among_marks(
         margin,
         items=len(whom.items),
         humans_count=len(whom.annotators),
-        left_out=why,
+        left_out={why: int(items.sum()) for why, items in left_out.items() if items.any()},
         runs=1,
         self_agreement=None,
         marks=outcomes,
@@ -709,8 +703,7 @@ def _gap(mine: Ratio, theirs: Ratio, level: float, scheme: str, interval_for: st
     value = mine.value - theirs.value
 
     def without(kind: Kind) -> tuple[Floats, Floats]:
-        (one, times), (other, _) = mine.without(kind), theirs.without(kind)
-        return one - other, times
+        return mine.without(kind)[0] - theirs.without(kind)[0], mine.units(kind).times
 
     def made(variance: float, items: float, freedom: float) -> Interval:
         return paired(value, sqrt(variance), items, freedom, level)
@@ -788,11 +781,10 @@ def mark_classes(
         figure = ratio_of.estimate(level, "", interval_for)
         mass = total(ratio_of.weight / np.maximum(ratio_of.n, 1) * ratio_of.items * ratio_of.marked)
         rows.append((label, made, figure.value, figure.stderr, figure.low, figure.high, figure.undefined, mass))
-    names = {"class": polars.String, "marks": polars.Int64} | dict.fromkeys(
-        ("agreement", "stderr", "low", "high"), polars.Float64
-    )
-    schema = {**names, "undefined": polars.String, "mass": polars.Float64}
-    frame = polars.DataFrame(rows, schema=schema, orient="row")
+    kinds = dict.fromkeys(("agreement", "stderr", "low", "high", "mass"), polars.Float64)
+    names = ("class", "marks", "agreement", "stderr", "low", "high", "undefined", "mass")
+    schema = {"class": polars.String, "marks": polars.Int64, "undefined": polars.String} | kinds
+    frame = polars.DataFrame(rows, {name: schema[name] for name in names}, orient="row")
     met = _exchanged(marks, by_n)
     if met is not None:
         whole = frame["mass"].to_numpy()
