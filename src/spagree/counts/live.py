@@ -172,10 +172,8 @@ class LiveTally:
                 raise DuplicateError(
                     f"{count(repeats, 'row repeats', 'rows repeat')} an item and annotator; give each row a key"
                 )
-            for again in (again for again in live._by_pair.values() if len(again) > 1):
-                usable = [row for row in again if live._at(row).is_usable]
-                for row in usable:
-                    live._refuse_another_label(live._at(row), usable[:1])
+            for row in (row for again in live._by_pair.values() for row in again[1:]):
+                live._check(live._at(row), row)
         if CLUSTER in rows.columns:
             for code, cluster in zip(item.tolist(), rows[CLUSTER].to_list(), strict=True):
                 live._set_cluster(code, cluster)
@@ -286,16 +284,14 @@ class LiveTally:
 
     def _check(self, annotation: Annotation, row: int | None = None) -> None:
         """Refuse what cannot be counted, before anything changes; ``row`` is where the annotation stands already."""
-        refuse_overflow(self._per_item[annotation.item] + 1)
-        if annotation.pair is not None and annotation.is_usable:
-            self._refuse_another_label(annotation, [at for at in self._by_pair.get(annotation.pair, ()) if at != row])
-
-    def _refuse_another_label(self, annotation: Annotation, rows: Sequence[int]) -> None:
-        """Under the policy ``error`` an annotator's annotations of an item, in these rows, all have one label."""
-        for row in rows if self._duplicates == "error" else ():
-            label = self._columns[LABEL][row]
-            if label >= 0 and label != annotation.label:
-                raise self._another_label(row)
+        is_new = row is None or self._columns[ITEM][row] != annotation.item
+        refuse_overflow(self._per_item[annotation.item] + is_new)
+        if self._duplicates != "error" or annotation.pair is None or not annotation.is_usable:
+            return
+        for other in self._by_pair.get(annotation.pair, ()):
+            label = self._columns[LABEL][other]
+            if other != row and label >= 0 and label != annotation.label:
+                raise self._another_label(other)
 
     def _another_label(self, row: int) -> DuplicateError:
         annotation = self._at(row)

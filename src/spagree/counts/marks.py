@@ -53,7 +53,6 @@ PAIRS_AT_ONCE = 5_000_000
 ROWS_AT_ONCE = 1_000_000  # that are counted together in a tally
 MOST_CLASSES = 100  # that a tally keeps apart
 MOST_MET = 20_000_000  # pairs of visits that a tally looks at
-MOST_POSITIONS = 1_000_000  # of whole offsets that are places themselves
 
 
 @dataclass(frozen=True)
@@ -222,18 +221,12 @@ class CodedMarks:
 
     @cached_property
     def positions(self) -> Floats:
-        """Where marks start or end, in order; of whole offsets all up to the largest."""
-        ends = np.concatenate([self.start, self.end])
-        largest = ends.max(initial=0.0)
-        if ends.min(initial=0.0) >= 0 and largest < MOST_POSITIONS and (ends == np.floor(ends)).all():
-            return np.arange(largest + 1)
-        return np.unique(ends)
+        """Where marks start or end, in order."""
+        return np.unique(np.concatenate([self.start, self.end]))
 
     @cached_property
     def _place(self) -> tuple[Ints, Ints]:
         """Start and end of each mark as their places among the positions."""
-        if len(self.positions) and self.positions[-1] == len(self.positions) - 1:
-            return self.start.astype(np.int64), self.end.astype(np.int64)
         return np.searchsorted(self.positions, self.start), np.searchsorted(self.positions, self.end)
 
     def pieces(self, *, characters: bool = False, any_label: bool = False, label: int | None = None) -> Pieces:

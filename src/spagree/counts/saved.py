@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spagree.counts.count import ItemCounts
 from spagree.counts.mark_tally import CLASS, LEVELS, MarkTable, MarkTally
-from spagree.counts.tally import Cell, Grouped, Kind, Pattern, People, Tally
+from spagree.counts.tally import Cell, Grouped, Kind, People, Tally, Votes
 from spagree.errors import DataError, FileError, UsageError
 from spagree.messages import opt, shown
 from spagree.read.databases import addresses
@@ -217,20 +217,13 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         raise DataError(f'{source}: not a saved tally ("kind" is not {KIND!r}); make one with spagree tally')
     _require_format(document, source)
     with _damage_refused(f"{source}: damaged tally"):
-        patterns: dict[Pattern, int] | None = None
-        if document["patterns"] is not None:
-            patterns = {
-                tuple((str(label), _whole(size)) for label, size in counts): _whole(items)
-                for *counts, items in document["patterns"]
-            }
-            _require_each_once(patterns, document["patterns"])
         tally = Tally(
-            _by_key(document["cells"], [_whole] * 3, key=Cell._make),
+            _by_key(document["cells"], lambda numbers: Cell(*map(_whole, numbers))),
             _counts(document["labels"]),
             _counts(document["pairable_labels"]),
             None if document["annotators"] is None else _counts(document["annotators"]),
             _counts(document["left_out"]),
-            patterns,
+            _by_key(document["patterns"], lambda counts: tuple((str(label), _whole(size)) for label, size in counts)),
             _plain(document["counted"]),
             _grouped(document.get("grouped")),
             _people(document.get("people")),
@@ -276,17 +269,17 @@ def marks_from_dict(document: Any, source: str = "tally") -> MarkTally:
             amounts = [_amount] * (1 + len(given["figures"]))
             tables[str(name)] = MarkTable(
                 tuple(map(str, given["figures"])),
-                _by_key(given["cells"], [_whole, *amounts]),
-                _by_key(given["visits"], [_whole, *amounts, *amounts]),
-                _by_key(given["people"], [str, _whole], [*amounts, *amounts]),
-                _by_key(given["pairs"], [str, str], [_amount] * 2),
+                _by_key(given["cells"], _cells(_whole, *amounts)),
+                _by_key(given["visits"], _cells(_whole, *amounts, *amounts)),
+                _by_key(given["people"], _cells(str, _whole), _cells(*amounts, *amounts), 2),
+                _by_key(given["pairs"], _cells(str, str), _cells(_amount, _amount), 2),
             )
         tally = MarkTally(
-            {str(who): _by_key(sizes, [_whole], key=lambda n: n[0]) for who, sizes in document["saw"].items()},
+            {str(who): _by_key(sizes, lambda n: _whole(*n)) for who, sizes in document["saw"].items()},
             tables,
             _counts(document["labels"]),
-            _by_key(document["met"], [str, str]),
-            _by_key(document["closest"], [_whole, _whole, str, str]),
+            _by_key(document["met"], _cells(str, str)),
+            _by_key(document["closest"], _cells(_whole, _whole, str, str)),
             _whole(document["empty"]),
             document["seen"],
             _counts(document["left_out"]),
@@ -295,24 +288,21 @@ def marks_from_dict(document: Any, source: str = "tally") -> MarkTally:
     return tally
 
 
-Cells = Sequence[Callable[[Any], Any]]
+Reader = Callable[[Sequence[Any]], Any]
 
 
-def _by_key(rows: Any, keys: Cells, values: Cells = (), key: Callable[[list[Any]], Any] = tuple) -> Any:
-    """What rows count, by their first cells: amounts, or a whole number; no key may occur twice. None of None."""
+def _by_key(rows: Any, key: Reader, value: Reader = lambda cells: _whole(*cells), width: int = -1) -> Any:
+    """What rows count, by their first cells, so many; no key may occur twice. None of None."""
     if rows is None:
         return None
-    found = {}
-    for row in rows:
-        cells = [read(cell) for read, cell in zip((*keys, *(values or [_whole])), row, strict=True)]
-        found[key(cells[: len(keys)])] = tuple(cells[len(keys) :]) if values else cells[-1]
-    _require_each_once(found, rows)
+    found = {key(row[:width]): value(row[width:]) for row in rows}
+    if len(found) < len(rows):
+        raise DataError("a row occurs twice")
     return found
 
 
-def _require_each_once(found: Mapping[Any, Any], rows: Sequence[Any]) -> None:
-    if len(found) < len(rows):
-        raise DataError("a row occurs twice")
+def _cells(*kinds: Callable[[Any], Any]) -> Reader:
+    return lambda cells: tuple(kind(cell) for kind, cell in zip(kinds, cells, strict=True))
 
 
 def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
@@ -405,11 +395,11 @@ def _people(document: Any) -> People | None:
 def _grouped(document: Any) -> Grouped | None:
     if document is None:
         return None
-    items = {
-        (str(cluster), tuple((str(group), str(label), _whole(size)) for group, label, size in votes)): _whole(count)
-        for cluster, *votes, count in document["items"]
-    }
-    _require_each_once(items, document["items"])
+
+    def key(cells: Sequence[Any]) -> tuple[str, Votes]:
+        return str(cells[0]), tuple((str(group), str(label), _whole(size)) for group, label, size in cells[1:])
+
+    items = _by_key(document["items"], key)
     per_group = document["annotators"]
     people = None if per_group is None else {group: _counts(counts) for group, counts in per_group.items()}
     kinds = document.get("people")
