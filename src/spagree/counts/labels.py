@@ -249,13 +249,7 @@ def options_of(label: str, separator: str) -> list[str]:
 
 
 def _options_listed(label: str) -> list[str] | None:
-    """The options of a list as written by JSON, Python, numpy or PostgreSQL; None for other text in brackets.
-
-    >>> _options_listed('["a"]'), _options_listed("['a' 'b']"), _options_listed("{'a', 'b'}")
-    (['a'], ['a', 'b'], ['a', 'b'])
-    >>> _options_listed('{a,"b c"}'), _options_listed("[NAME]")
-    (['a', 'b c'], None)
-    """
+    """The options of a list as written by JSON, Python, numpy or PostgreSQL; None for other text in brackets."""
     try:
         parsed = json.loads(label)
         return [str(part) for part in parsed] if isinstance(parsed, list) else None
@@ -275,11 +269,7 @@ def _options_listed(label: str) -> list[str] | None:
 
 
 def set_label(options: Iterable[str]) -> str:
-    """One spelling for each set: sorted, without repeats, joined with | or as a JSON list.
-
-    >>> set_label(["b", "a", "b"]), set_label(["a|b"]), set_label([])
-    ('a|b', '["a|b"]', '[]')
-    """
+    """One spelling for each set: sorted, without repeats, joined with | or as a JSON list."""
     ordered = sorted(set(options))
     plain = ordered and not any(BAR in option or option.startswith("[") for option in ordered)
     return BAR.join(ordered) if plain else json.dumps(ordered, ensure_ascii=False)
@@ -290,10 +280,6 @@ def guess_separator(labels: Iterable[Any], options: Collection[str] = ()) -> str
 
     A space only if the same words also occur in another order: most two-word labels are not sets.
 
-    >>> guess_separator(["a", "b;a", "b"]), guess_separator(["yes, always", "no, never"])
-    (';', None)
-    >>> guess_separator(["a b", "b a"]), guess_separator(["not sure", "sure"])
-    (' ', None)
     >>> guess_separator(["a;b", "c"]), guess_separator(["a;b", "c"], options=("a", "b"))
     (None, ';')
     """

@@ -58,28 +58,6 @@ class Annotation(NamedTuple):
         return self.item >= 0 and self.label >= 0
 
 
-class Names:
-    """Texts and their integer codes."""
-
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        self.by_code = list(names)
-        self._codes = {name: code for code, name in enumerate(self.by_code)}
-
-    def code(self, value: object) -> int:
-        """The code of a value, new or not; −1 for a missing one."""
-        if is_missing(value):
-            return UNKNOWN
-        name = text_of(value)
-        code = self._codes.setdefault(name, len(self.by_code))
-        if code == len(self.by_code):
-            self.by_code.append(name)
-        return code
-
-    def name(self, code: int) -> str | None:
-        """The text of a code; None for a missing one."""
-        return self.by_code[code] if code >= 0 else None
-
-
 class LiveTally:
     """Annotations that come, change and go, with the exact :class:`Tally` at any moment.
 
@@ -112,8 +90,8 @@ class LiveTally:
     def __init__(self, *, duplicates: DuplicatePolicy = "error") -> None:
         self._duplicates = Policies(duplicates).duplicates
         self._lock = RLock()
-        self._names = {role: Names() for role in (ITEM, ANNOTATOR, LABEL, TEXT)}
-        self._columns: dict[str, array[Any]] = {role: array("i") for role in self._names} | {TIME: array("d")}
+        self._codes: dict[str, dict[str, int]] = {role: {} for role in (ITEM, ANNOTATOR, LABEL, TEXT)}
+        self._columns: dict[str, array[Any]] = {role: array("i") for role in self._codes} | {TIME: array("d")}
         self._arrival = array("q")
         self._arrived = 0
         self._keys: list[Hashable] = []
@@ -147,14 +125,14 @@ class LiveTally:
         size = rows.height
         if keys is not None and not len(keys) == len(set(keys)) == size:
             raise DataError(f"{len(keys):,} keys for {size:,} annotations; each annotation needs its own key")
-        for role in live._names:
+        for role in live._codes:
             codes, names = np.full(size, UNKNOWN, np.int32), []
             if role == ITEM:
                 codes, items = code_items(rows[ITEM])
                 names = [*map(text_of, items.to_list())]
             elif role in rows.columns:
                 codes, names = code_names(rows[role])
-            live._names[role] = Names(names)
+            live._codes[role] = {name: code for code, name in enumerate(names)}
             live._columns[role].frombytes(codes.astype(np.int32).tobytes())
         live._columns[TIME].frombytes((_seconds(rows[TIME]) if TIME in rows.columns else np.full(size, nan)).tobytes())
         live._arrived, live._keys = size, [None] * size if keys is None else list(keys)
@@ -268,9 +246,10 @@ class LiveTally:
         except TypeError as error:
             raise DataError(f"a label or id cannot be compared ({error}); convert it to a string first") from None
         when = seconds(time)  # first: it may be refused
-        values = item, annotator, label, text
-        codes = [names.code(value) for names, value in zip(self._names.values(), values, strict=True)]
-        return Annotation._make([*codes, when])
+        known = []
+        for codes, value in zip(self._codes.values(), (item, annotator, label, text), strict=True):
+            known.append(UNKNOWN if is_missing(value) else codes.setdefault(text_of(value), len(codes)))
+        return Annotation._make([*known, when])
 
     def _at(self, row: int) -> Annotation:
         return Annotation(*(column[row] for column in self._columns.values()))
@@ -294,9 +273,10 @@ class LiveTally:
                 raise self._another_label(other)
 
     def _another_label(self, row: int) -> DuplicateError:
-        annotation = self._at(row)
+        codes = self._at(row)[:3]
         item, annotator, label = (
-            self._names[role].name(getattr(annotation, role)) for role in (ITEM, ANNOTATOR, LABEL)
+            [*self._codes[role]][code] if code >= 0 else None
+            for role, code in zip((ITEM, ANNOTATOR, LABEL), codes, strict=True)
         )
         return DuplicateError(
             f"annotator {annotator!r} has already labelled item {item!r} {label!r}; use change to change the label"
@@ -325,7 +305,7 @@ class LiveTally:
             return
         named = text_of(cluster)
         if self._clusters.get(item, named) != named:
-            name = self._names[ITEM].by_code[item]
+            name = [*self._codes[ITEM]][item]
             raise DataError(
                 f"item {name!r} is in cluster {self._clusters[item]!r}, and an item belongs to one; correct it"
             )
@@ -348,8 +328,7 @@ class LiveTally:
             if "tally" not in self._answers:
                 rows, left_out = self._counting()
                 item, annotator, label = (np.array(self._columns[role])[rows] for role in (ITEM, ANNOTATOR, LABEL))
-                names = self._names[ANNOTATOR].by_code, self._names[LABEL].by_code
-                codes = _in_order(item, annotator, label, *names)
+                codes = _in_order(item, annotator, label, [*self._codes[ANNOTATOR]], [*self._codes[LABEL]])
                 tally = _counted_in_codes(codes, left_out) if len(rows) else Tally(left_out=left_out)
                 self._answers["tally"] = replace(tally, grouped=self._grouped(codes)) if self._clusters else tally
             whole: Tally = self._answers["tally"]
@@ -369,10 +348,10 @@ class LiveTally:
                 rows = self._counting()[0]
                 rows = rows[np.argsort(np.array(self._arrival)[rows])]
                 columns = []
-                for role, names in self._names.items():
+                for role, names in self._codes.items():
                     codes = np.array(self._columns[role])[rows]
-                    texts = polars.Series(role, [*names.by_code, None], dtype=polars.String)
-                    columns.append(texts.gather(np.where(codes >= 0, codes, len(names.by_code))))
+                    texts = polars.Series(role, [*names, None], dtype=polars.String)
+                    columns.append(texts.gather(np.where(codes >= 0, codes, len(names))))
                 columns.insert(3, polars.Series(TIME, np.array(self._columns[TIME])[rows]).fill_nan(None))
                 known = [column for column in columns if column.name not in (TIME, TEXT) or column.count()]
                 self._answers["annotations"] = polars.DataFrame(known)

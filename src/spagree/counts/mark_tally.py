@@ -9,7 +9,7 @@ is in proportion to the marks of these and not to all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -62,13 +62,12 @@ class MarkTable:
         figures = tuple(name for name in self.figures if name in other.figures)
         one, two = self.only(figures), other.only(figures)
         visits = sum_known(one.visits, two.visits)
-        pairs = None if one.pairs is None or two.pairs is None else _added([one.pairs, two.pairs])
         return MarkTable(
             figures,
             add_counts(one.cells, two.cells),
             None if visits is not None and len(visits) > MOST_ROWS else visits,
-            _added([one.people, two.people]),
-            pairs,
+            _added(one.people, two.people),
+            None if one.pairs is None or two.pairs is None else _added(one.pairs, two.pairs),
         )
 
     def only(self, figures: Sequence[str]) -> MarkTable:
@@ -94,14 +93,10 @@ class MarkTable:
         )
 
 
-def _added(tables: Iterable[Mapping[K, Row]]) -> dict[K, Row]:
+def _added(one: Mapping[K, Row], two: Mapping[K, Row]) -> dict[K, Row]:
     """Rows of the same key added up."""
-    whole: dict[K, Row] = {}
-    for table in tables:
-        for key, row in table.items():
-            known = whole.get(key)
-            whole[key] = row if known is None else tuple(map(sum, zip(known, row, strict=True)))
-    return whole
+    both = {key: tuple(map(sum, zip(row, two[key], strict=True))) for key, row in one.items() if key in two}
+    return {**one, **two, **both}
 
 
 @dataclass(frozen=True, repr=False)
