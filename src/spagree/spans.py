@@ -14,21 +14,8 @@ from spagree.counts.mark_tally import MarkTally
 from spagree.counts.marks import CodedMarks, tally_marks
 from spagree.counts.saved import saved_counts
 from spagree.errors import UsageError, unknown_name
-from spagree.estimate.marks import (
-    NOT_WHO,
-    MarkData,
-    MarkFindings,
-    disputed_texts,
-    find_marks,
-    mark_annotators,
-    mark_classes,
-    mark_confusion,
-    mark_development,
-    mark_groups,
-    mark_items,
-    mark_pairs,
-    mark_people,
-)
+from spagree.estimate import marks as estimated
+from spagree.estimate.marks import NOT_WHO, MarkData, MarkFindings, find_marks
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.pairs import Overlap, overlap
 from spagree.estimate.uncertainty import AUTO, Estimate, check_interval_for, check_level
@@ -208,7 +195,9 @@ class SpanAgreement:
     @cached_property
     def groups(self) -> Groups | None:
         """The groups of items or annotators, compared; None without ``by``."""
-        return None if self.by is None else mark_groups(self.marks, self.by, self.findings.seen, **self.options)
+        if self.by is None:
+            return None
+        return estimated.mark_groups(self.marks, self.by, self.findings.seen, **self.options)
 
     def only(self, visits: Any) -> SpanAgreement:
         """Agreement on some of the visits, by their places."""
@@ -247,31 +236,31 @@ class SpanAgreement:
 
     def classes(self) -> polars.DataFrame:
         """How often another annotator makes the same mark, and what else it meets, by label."""
-        return mark_classes(self.counted, **self.options)
+        return estimated.mark_classes(self.counted, **self.options)
 
     def confusion(self) -> polars.DataFrame:
         """The labels that people exchange in one place, or in overlapping ones."""
-        return mark_confusion(self.counted, self.options["weights"])
+        return estimated.mark_confusion(self.counted, self.options["weights"])
 
     def annotators(self) -> polars.DataFrame:
         """How many of each annotator's marks others confirmed, and how many of theirs were found."""
-        return mark_annotators(self.marks, self.options["level"])
+        return estimated.mark_annotators(self.marks, self.options["level"])
 
     def pairs(self) -> polars.DataFrame:
         """The F1 of each pair of annotators on the items both saw."""
-        return mark_pairs(self.marks, self.options["level"])
+        return estimated.mark_pairs(self.marks, self.options["level"])
 
     def items(self) -> polars.DataFrame:
         """Agreement of each item, those that lose most first."""
-        return mark_items(self.marks)
+        return estimated.mark_items(self.marks)
 
     def development(self, steps: int = 40) -> polars.DataFrame:
         """Agreement on whole spans over ``time``, and on the items finished most recently."""
-        return mark_development(self.marks, steps, self.options["weights"], self.options["level"])
+        return estimated.mark_development(self.marks, steps, self.options["weights"], self.options["level"])
 
     def overlap(self) -> Overlap:
         """Who shares items with whom: teams that never met, thin bridges between them, people alone."""
-        return overlap(mark_people(self.marks).codes)
+        return overlap(estimated.mark_people(self.marks).codes)
 
     def report(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write one HTML page: the number, and the texts that are marked most differently, with everybody's marks.
@@ -295,7 +284,7 @@ class SpanAgreement:
         if isinstance(self.counted, MarkTally):
             disputed, tables = [], {"classes": self.classes()} if self.counted.has_classes else {}
         else:
-            disputed = disputed_texts(self.counted, MOST_TEXTS)
+            disputed = estimated.disputed_texts(self.counted, MOST_TEXTS)
             tables = {"classes": self.classes(), "annotators": self.annotators()}
         return spans_page(self.findings, disputed, tables, self.understood, source, self.groups)
 

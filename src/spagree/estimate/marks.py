@@ -28,19 +28,7 @@ from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_L
 from spagree.counts.marks import TOO_MANY, CodedMarks, Pieces, Shared
 from spagree.counts.tally import Cell, Tally
 from spagree.errors import DataError, UsageError, count
-from spagree.estimate import jackknife
-from spagree.estimate.comparison import (
-    NO_SHARED_ITEM,
-    ONE_SHARED,
-    THESE_ONLY,
-    Between,
-    Groups,
-    Moved,
-    Side,
-    compare_sides,
-    refuse_many,
-)
-from spagree.estimate.comparison import PAIRS as BETWEEN
+from spagree.estimate import comparison, jackknife
 from spagree.estimate.development import Step, Timed, in_steps, window
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.models import MARGIN, ClassAgreement, ModelFindings, paired
@@ -493,7 +481,7 @@ class KnownMarks:
         return mark_ratios(self.marks, self.weights)
 
     @cached_property
-    def units(self) -> Mapping[Moved, Ints]:
+    def units(self) -> Mapping[comparison.Moved, Ints]:
         """The numbers of what can be left out, each kind in the order of its jackknife."""
         marks, rows = self.marks, np.flatnonzero(self.marks.n > 1)
         items = self.item[rows]
@@ -511,7 +499,7 @@ class KnownMarks:
         items = self.item[self.marks.n > 1]
         return items, np.ones(len(items))
 
-    def moves(self, kind: Moved, figure: str) -> tuple[Ints, Floats]:
+    def moves(self, kind: comparison.Moved, figure: str) -> tuple[Ints, Floats]:
         """How far a figure moves without each item or cluster, annotator or visit: their numbers, and how far."""
         without, times = self.ratios[figure].without(kind)
         return self.units[kind], deviations(without[times > 0])[1]
@@ -560,10 +548,10 @@ def mark_figures(findings: MarkFindings) -> dict[str, Estimate]:
 
 def mark_groups(
     marks: CodedMarks, column: str, seen: str, weights: str | CustomWeights, level: float, interval_for: str
-) -> Groups:
+) -> comparison.Groups:
     """The groups of visits: of items, or of annotators if people of two groups saw one item."""
     names = marks.group_names()
-    refuse_many(column, len(names))
+    comparison.refuse_many(column, len(names))
     visits = {name: marks.of_group(name) for name in names}
     saw = {name: np.bincount(marks.item[own], minlength=len(marks.items)) for name, own in visits.items()}
     of_annotators = bool((np.count_nonzero([*saw.values()], axis=0) > 1).any())
@@ -575,16 +563,16 @@ def mark_groups(
         findings[name] = find_marks(part, seen, weights, level, leads)
         items, people = np.unique(marks.item[own]), np.unique(marks.annotator[own])
         known = KnownMarks(part, weights, items, people, labels, clusters)
-        sides.append(Side(name, mark_figures(findings[name]), known=known))
+        sides.append(comparison.Side(name, mark_figures(findings[name]), known=known))
     pairs = combinations(names, 2) if of_annotators else ()
     between = tuple(_between(marks, (a, b), (visits[a], visits[b]), level, leads) for a, b in pairs)
     whose: Literal["items", "annotators"] = "annotators" if of_annotators else "items"
-    return Groups(column, whose, findings, compare_sides(sides, leads), between)
+    return comparison.Groups(column, whose, findings, comparison.compare_sides(sides, leads), between)
 
 
 def _between(
     marks: CodedMarks, names: tuple[str, str], visits: tuple[Ints, Ints], level: float, interval_for: str
-) -> Between:
+) -> comparison.Between:
     """θ of a person in one group and one in the other: Σ k·A/(n n′) over Σ k·(S/n + S′/n′)/2, k = 2 n n′/(n + n′)."""
     size, pieces = len(marks.items), marks.pieces()
 
@@ -600,19 +588,19 @@ def _between(
     shared = weight * (whole - within - among)[both] / 2 / (n * m)
     marked = weight * (mine[both] / n + theirs[both] / m) / 2
     if not len(both) or not total(marked):
-        reason = NOTHING_MARKED if len(both) else NO_SHARED_ITEM
-        return Between(*names, undefined(reason, level, BETWEEN), len(both))
+        reason = NOTHING_MARKED if len(both) else comparison.NO_SHARED_ITEM
+        return comparison.Between(*names, undefined(reason, level, comparison.PAIRS), len(both))
     value = total(shared) / total(marked)
-    plain = Estimate(value, None, None, None, level, BETWEEN)
+    plain = Estimate(value, None, None, None, level, comparison.PAIRS)
     unit = np.arange(len(both)) if marks.cluster is None else _in_clusters(marks.cluster[both])[1]
     above, below = (sums(unit, each, int(unit.max()) + 1) for each in (shared, marked))
     over_items = jackknife.variance(ratio(total(above) - above, total(below) - below), np.ones(len(above)))
     if over_items is None:
-        return Between(*names, replace(plain, undefined=ONE_SHARED), len(both))
+        return comparison.Between(*names, replace(plain, undefined=comparison.ONE_SHARED), len(both))
     equal = total(below) ** 2 / total(below**2)
-    limits = wilson(value, sqrt(over_items), equal, level, equal - 1)
-    intervals = {ITEMS: Interval(sqrt(over_items), *limits), ANNOTATORS: Interval(None, None, None, THESE_ONLY)}
-    return Between(*names, leading(plain, intervals, interval_for), len(both))
+    alone = Interval(sqrt(over_items), *wilson(value, sqrt(over_items), equal, level, equal - 1))
+    intervals = {ITEMS: alone, ANNOTATORS: Interval(None, None, None, comparison.THESE_ONLY)}
+    return comparison.Between(*names, leading(plain, intervals, interval_for), len(both))
 
 
 def model_among_marks(
