@@ -157,32 +157,23 @@ class Unkeyed(RuleBasedStateMachine):
         self.state = LiveTally()
         self.remaining: dict[tuple[Hashable, str], Any] = {}
 
-    @rule(item=ITEMS, annotator=ANNOTATORS.filter(bool), label=LABELS)
-    def add(self, item: Any, annotator: str, label: Any) -> None:
-        if self.remaining.get((item, annotator), label) == label:
-            self.state.add(item, annotator, label)
-            self.remaining[item, annotator] = label
-        else:
-            with pytest.raises(DuplicateError):
-                self.state.add(item, annotator, label)
-
-    @rule(item=ITEMS, annotator=ANNOTATORS.filter(bool), label=LABELS)
-    def change(self, item: Any, annotator: str, label: Any) -> None:
-        if (item, annotator) in self.remaining:
-            self.state.change(item, annotator, label)
-            self.remaining[item, annotator] = label
-        else:
-            with pytest.raises(DataError):
-                self.state.change(item, annotator, label)
-
-    @rule(item=ITEMS, annotator=ANNOTATORS.filter(bool))
-    def remove(self, item: Any, annotator: str) -> None:
-        if (item, annotator) in self.remaining:
-            self.state.remove(item, annotator)
-            del self.remaining[item, annotator]
-        else:
-            with pytest.raises(DataError):
-                self.state.remove(item, annotator)
+    @rule(
+        step=st.sampled_from(["add", "change", "remove"]),
+        item=ITEMS,
+        annotator=ANNOTATORS.filter(bool),
+        label=LABELS,
+    )
+    def take(self, step: str, item: Any, annotator: str, label: Any) -> None:
+        key, given = (item, annotator), () if step == "remove" else (label,)
+        is_allowed = self.remaining.get(key, label) == label if step == "add" else key in self.remaining
+        if not is_allowed:
+            with pytest.raises(DuplicateError if step == "add" else DataError):
+                getattr(self.state, step)(item, annotator, *given)
+            return
+        getattr(self.state, step)(item, annotator, *given)
+        self.remaining.pop(key, None)
+        if given:
+            self.remaining[key] = label
 
     @rule()
     def restore(self) -> None:

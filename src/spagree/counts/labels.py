@@ -82,26 +82,25 @@ def _few(examples: Sequence[str]) -> str:
     return "; ".join(examples[:SHOWN_GROUPS]) + more
 
 
-def _alike(code: str, groups: Sequence[Sequence[str]], why: str, remedy: str) -> list[Warning]:
-    """A warning about names that are counted as different ones, if there are any."""
-    if not groups:
-        return []
-    what, shown = code.partition("_")[0], _few([" / ".join(map(repr, group)) for group in groups])
-    return [Warning(code, f"{what}s that {why} are counted as different {what}s: {shown}. {remedy}")]
+def _alike(what: str, groups: Sequence[Sequence[str]], why: str, remedy: str) -> str:
+    """That names of these groups are counted as different ones; empty without any."""
+    shown = _few([" / ".join(map(repr, group)) for group in groups])
+    return f"{what}s that {why} are counted as different {what}s: {shown}. {remedy}" if groups else ""
 
 
-def _warn_spellings(names: Iterable[Any], what: str) -> list[Warning]:
+def _spellings(names: Iterable[Any], what: str) -> str:
     groups = [group[:SHOWN_SPELLINGS] for group in spelling_variants(names)]
     remedy = f"If they mean the same, use {opt.normalize}, or clean them first."
-    return _alike(f"{what}_variants", groups, "differ only in spelling", remedy)
+    return _alike(what, groups, "differ only in spelling", remedy)
 
 
 def warn_variants(labels: Iterable[Any]) -> tuple[Warning, ...]:
     """Warn about labels that look like one label written differently; they are kept separate."""
     names = [*map(text, labels)]
     same = synonyms(names) if len(names) <= MOST_COMPARED else []
-    remedy = "If they do, write each in one way first"
-    return (*_warn_spellings(names, "label"), *_alike("label_synonyms", same, "may mean the same", remedy))
+    meaning = _alike("label", same, "may mean the same", "If they do, write each in one way first")
+    told = Warning("label_variants", _spellings(names, "label")), Warning("label_synonyms", meaning)
+    return tuple(each for each in told if each.message)
 
 
 def synonyms(labels: Iterable[str]) -> list[tuple[str, ...]]:
@@ -154,12 +153,13 @@ def warn_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Warning,
     people = tally.annotators or {}
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
     names = [*map(text, items())] if tally.items and not is_even else []
-    of_people = _warn_spellings(people, "annotator") if len(people) <= MOST_COMPARED else []
-    of_items, distinct = _warn_spellings(names, "item"), {*names}
+    of_people = _spellings(people, "annotator") if len(people) <= MOST_COMPARED else ""
+    of_items, distinct = _spellings(names, "item"), {*names}
     if not of_items and any(mark in "".join(distinct) for mark in "/\\.'"):
         files = [(short, item) for item in sorted(distinct) if (short := _bare(item, distinct))]
-        of_items = _alike("item_variants", files, "may be the same", "If they are, clean them first")
-    return (*of_people, *of_items)
+        of_items = _alike("item", files, "may be the same", "If they are, clean them first")
+    told = Warning("annotator_variants", of_people), Warning("item_variants", of_items)
+    return tuple(each for each in told if each.message)
 
 
 def _bare(item: str, items: Collection[str]) -> str | None:
