@@ -19,7 +19,7 @@ import spagree
 from examples import examples
 from spagree.counts import people as cells
 from spagree.counts.saved import tally_from_dict, tally_to_dict
-from spagree.counts.tally import Kind
+from spagree.counts.tally import Kind, has_labels
 from spagree.read import read
 
 Row = tuple[str, str | None, str]
@@ -34,6 +34,14 @@ def by_hand(rows: Iterable[Row]) -> dict[str, dict[Kind, int]]:
         if who is not None:
             other = next(each for each in counts if each != label) if (n, counts[label]) == (2, 1) else ""
             found.setdefault(who, Counter())[n, pairs, counts[label], label, other] += 1
+    return {who: dict(kinds) for who, kinds in found.items()}
+
+
+def bare(people: dict[str, dict[Kind, int]]) -> dict[str, dict[Kind, int]]:
+    found: dict[str, Counter[Kind]] = {who: Counter() for who in people}
+    for who, kinds in people.items():
+        for (n, pairs, own, *_), size in kinds.items():
+            found[who][n, pairs, own, None, None] += size
     return {who: dict(kinds) for who, kinds in found.items()}
 
 
@@ -64,10 +72,11 @@ LARGE = [(f"q{n % 31}", f"w{n // 31 % 9}" if n % 50 else None, "abcdefghij"[n * 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("packs", [True, False])
 def test_every_engine_counts_the_same_kinds(engine: str, packs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all annotations, and of each group alone."""
+    """Of all annotations, and of each group alone; without labels where these make too many."""
     monkeypatch.setattr(cells, "MOST_CLASSES", 40 if packs else 0)
     team = pl.when(pl.col("annotator") < "w3").then(pl.lit("old")).otherwise(pl.lit("new"))
-    tally = spagree.tally(ENGINES[engine](frame_of(LARGE).with_columns(team=team)), by="team")
+    frame = ENGINES[engine](frame_of(LARGE).with_columns(team=team))
+    tally = spagree.tally(frame, by="team")
     assert tally.people == by_hand(LARGE)
     met: dict[tuple[str, str], list[bool]] = {}
     for (item, one, label), (place, two, other) in combinations(sorted(row for row in LARGE if row[1]), 2):
@@ -77,7 +86,13 @@ def test_every_engine_counts_the_same_kinds(engine: str, packs: bool, monkeypatc
     assert sorted(found) == [(*pair, len(same), sum(same)) for pair, same in sorted(met.items())]
     old = [row for row in LARGE if row[1] and row[1] < "w3"]
     assert tally.grouped is not None
-    assert tally.grouped.people == {"new": by_hand([row for row in LARGE if row not in old]), "old": by_hand(old)}
+    of_teams = {"new": by_hand([row for row in LARGE if row not in old]), "old": by_hand(old)}
+    assert tally.grouped.people == of_teams
+    bare_teams = {team: bare(people) for team, people in of_teams.items()}
+    monkeypatch.setattr(cells, "MOST_KINDS", sum(len(kinds) for team in bare_teams.values() for kinds in team.values()))
+    tally = spagree.tally(frame, by="team")
+    assert tally.grouped is not None
+    assert (tally.people, tally.grouped.people) == (bare(by_hand(LARGE)), bare_teams)
 
 
 def test_pieces_of_an_arrow_table_may_come_back_in_any_order() -> None:
@@ -109,13 +124,46 @@ def test_a_live_tally_counts_the_kinds_of_what_is_there() -> None:
     assert live.tally() == spagree.tally(left) and live.tally().people == by_hand(left)
 
 
+def test_parts_with_and_without_labels_of_kinds_merge_without_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    parts = [[row for row in LARGE if int(row[0][1:]) % 3 == part] for part in range(3)]
+    one = spagree.tally(parts[0])
+    monkeypatch.setattr(cells, "MOST_KINDS", 60)
+    two, three = map(spagree.tally, parts[1:])
+    assert has_labels(one.people) and not has_labels(two.people)
+    merged = one + two + three
+    assert merged.people == (three + (two + one)).people == bare(by_hand(LARGE))
+    spagree.save(merged, tmp_path / "all.json")
+    assert spagree.load(tmp_path / "all.json").people == merged.people
+    with pytest.raises(spagree.DataError, match="others have none"):
+        tally_from_dict(tally_to_dict(replace(one, people={**one.people, "w1": bare(by_hand(parts[0]))["w1"]})))
+
+
 def test_too_many_kinds_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "MOST_KINDS", sum(map(len, by_hand(LARGE).values())) - 1)
+    monkeypatch.setattr(cells, "MOST_KINDS", sum(map(len, bare(by_hand(LARGE)).values())) - 1)
     assert spagree.tally(LARGE).people is None and spagree.tally(frame_of(LARGE).lazy()).people is None
     found = spagree.measure(spagree.tally(LARGE)).spa
     assert found.interval_for == "items" and "does not say who annotated" in str(
         found.intervals["annotators"].undefined
     )
+
+
+def test_no_pass_is_in_vain_where_the_patterns_tell_that_kinds_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate is that of annotators alike: near the number of kinds, and never asked of few annotations."""
+    asked: list[bool] = []
+
+    def kinds(*, labelled: bool) -> dict[str, dict[Kind, int]] | None:
+        asked.append(labelled)
+        return {}
+
+    tally = spagree.tally(LARGE)
+    number = sum(map(len, by_hand(LARGE).values()))
+    for most, expected in ((len(LARGE), [True]), (2 * number, [True]), (number // 2, [False])):
+        monkeypatch.setattr(cells, "MOST_KINDS", most)
+        asked.clear()
+        cells.as_many_kinds_as_fit(tally, kinds)
+        assert asked == expected
 
 
 @pytest.mark.parametrize(

@@ -570,7 +570,7 @@ def test_a_file_and_a_frame_of_pandas_do_not_differ_in_silence(tmp_path: Path) -
 
 def test_the_number_without_missing_labels_where_patterns_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*DATA, ("i1", "dan", "N/A"), ("i2", "dan", "N/A")]
-    monkeypatch.setattr(sys.modules["spagree.counts.count"], "find_patterns", lambda *_: None)
+    monkeypatch.setattr(sys.modules["spagree.counts.count"], "find_patterns", lambda *_: (None, None))
     (message,) = [w.message for w in spagree.measure(rows).warnings if w.code == "looks_missing"]
     assert f"{spagree.measure(DATA).spa.value:.4f}" in message
 

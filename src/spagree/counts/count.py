@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -13,24 +14,23 @@ import numpy as np
 
 from spagree import progress
 from spagree.codes import UNKNOWN, AnyInts, Codes, Ints, numbered, run_starts
-from spagree.counts.engines import column_names, row_count, rows, sampled_items, to_polars
+from spagree.counts.engines import column_names, kept, row_count, rows, sampled_items, to_polars
 from spagree.counts.fetch import fetched_few, fetched_once
 from spagree.counts.items import (
-    BITS,
     MOST_CLASSES,
     PAIRS,
     TRIPLES,
     Held,
+    ItemWords,
     N,
     Packing,
     item_sums,
     items_in_codes,
     size,
     spelled,
-    word,
 )
 from spagree.counts.labels import warn_ids, warn_own_labels, warn_sets, warn_variants
-from spagree.counts.people import count_people, count_people_of_groups, people_in_codes
+from spagree.counts.people import as_many_kinds_as_fit, count_people, count_people_of_groups, with_people_of_codes
 from spagree.counts.policies import Clean, Policies, apply_policies, drop_missing
 from spagree.counts.tally import (
     NO_VALUE,
@@ -114,7 +114,8 @@ def count(
     if fetched is not None:
         known, missing = fetched
         left_out = {**annotations.left_out, **{why: size for why, size in missing.items() if size}}
-        held, tally = Held(few, known), tally_of_codes(known, left_out)
+        held = Held(few, known)
+        tally = _with_people(tally_of_codes(known, left_out), held, people_above)
         totals = tally.labels
     else:
         frame = annotations.frame
@@ -135,19 +136,9 @@ def count(
         left_out, settled = {**annotations.left_out, **clean.left_out}, clean.warnings
         held = Held(clean.frame, codes)
         if codes is None:
-            progress.stage("counting annotators")
-            annotators: dict[str, int] | None = None
-            if ANNOTATOR in column_names(clean.frame):
-                made = rows(clean.frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
-                annotators = {text(who): int(size) for who, size in made if who is not None} or (None if made else {})
-            progress.stage("counting items")
-            grouped = count_grouped(clean.frame, totals, annotations.understood.columns)
-            patterns = find_patterns(clean.frame, totals) if grouped is None else grouped.patterns()
-            tally = replace(_tally(held.counts, totals, annotators, left_out, patterns), grouped=grouped)
+            tally = _count_on_engine(held, totals, left_out, annotations.understood.columns, people_above)
         else:
-            tally = tally_of_codes(codes, left_out)
-    tally = _with_people(tally, held, people_above, totals)
-    if fetched is None:
+            tally = _with_people(tally_of_codes(codes, left_out), held, people_above)
         refuse_changed(annotations.watched)
     annotator, label = (annotations.understood.columns.get(role) for role in (ANNOTATOR, LABEL))
     header_again: tuple[Warning, ...] = ()
@@ -175,18 +166,48 @@ def count(
     return Counted(tally, held, warnings)
 
 
-def _with_people(tally: Tally, held: Held, above: float, labels: Mapping[Any, int] | None = None) -> Tally:
+def _count_on_engine(
+    held: Held,
+    labels: Mapping[Any, int],
+    left_out: Mapping[str, int],
+    columns: Mapping[str, str],
+    people_above: float,
+) -> Tally:
+    """Where the annotations are: what is kept for the kinds of annotations is dropped once these are counted."""
+    progress.stage("counting annotators")
+    annotators: dict[str, int] | None = None
+    if ANNOTATOR in column_names(held.frame):
+        made = rows(held.frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
+        annotators = {text(who): int(size) for who, size in made if who is not None} or (None if made else {})
+    progress.stage("counting items")
+    grouped = count_grouped(held.frame, labels, columns)
+    with ExitStack() as until:
+        are_wanted = annotators is not None and sum(labels.values()) > people_above
+        patterns, words = None if grouped is None else grouped.patterns(), None
+        if grouped is None:
+            patterns, words = find_patterns(held.frame, labels, until if are_wanted else None)
+        tally = replace(_tally(held.counts, labels, annotators, left_out, patterns), grouped=grouped)
+        return _with_people(tally, held, people_above, labels, words)
+
+
+def _with_people(
+    tally: Tally,
+    held: Held,
+    above: float,
+    labels: Mapping[Any, int] | None = None,
+    words: ItemWords | None = None,
+) -> Tally:
     """The tally with the kinds of annotations that each annotator made, if there are so many annotations."""
     if tally.annotations <= above or tally.annotators is None:
         return tally
     progress.stage("counting kinds of annotations")
     if held.codes is not None:
-        return replace(tally, people=people_in_codes(held.codes))
+        return with_people_of_codes(tally, held.codes)
     known = held.frame, labels or tally.labels, max(tally.items_by_n, default=1)
     grouped = tally.grouped
     if grouped is not None and grouped.by is not None:
-        grouped = replace(grouped, people=count_people_of_groups(*known))
-    return replace(tally, people=count_people(*known), grouped=grouped)
+        grouped = replace(grouped, people=as_many_kinds_as_fit(tally, partial(count_people_of_groups, *known)))
+    return replace(tally, people=as_many_kinds_as_fit(tally, partial(count_people, *known, words)), grouped=grouped)
 
 
 def _item_names(held: Held, items: int) -> Iterable[Any]:
@@ -201,7 +222,7 @@ def _item_names(held: Held, items: int) -> Iterable[Any]:
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
     """The tally of precomputed (item, label, count) rows, one per item and label."""
     labels, _ = _labels(counts)
-    return _tally(counts, labels, annotators, left_out, find_patterns(counts, labels))
+    return _tally(counts, labels, annotators, left_out, find_patterns(counts, labels)[0])
 
 
 def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
@@ -336,7 +357,7 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
         given = rows(plain.group_by(GROUP, LABEL).agg(size(plain)))
         sizes = {(group, label): int(count) for group, label, count in given}
         keys = dict(sorted(sizes.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
-    combinations = find_counts(plain, keys, columns, most=MOST_KEPT)
+    combinations, _ = find_counts(plain, keys, columns, most=MOST_KEPT)
     if combinations is None:
         options = " and ".join(OPTIONS[name](column) for name, column in named.items() if name in OPTIONS)
         raise DataError(
@@ -405,7 +426,6 @@ def _both(first: Any, last: Any) -> str:
 MOST_PATTERNS = 300_000
 # Classes per word: ten leave six bits each, enough for most data; two leave 31, more than an item may have.
 NARROW, WIDE = 10, 2
-OVERFLOWN = 1 << BITS  # all label bits are 0, which no item has
 MOST_ROWS_FETCHED = 1_000_000
 
 
@@ -413,62 +433,59 @@ AlikeItems = tuple[Sequence[Any], Mapping[Any, int], int]
 """The values that some items share in the item columns, how often each key was given to one of them, and how many."""
 
 
-def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
-    """Items per combination of label counts, or None if there are too many combinations to store."""
-    groups = find_counts(frame, labels, most=MOST_PATTERNS)
+def find_patterns(
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], until: ExitStack | None = None
+) -> tuple[dict[Pattern, int] | None, ItemWords | None]:
+    """Items per combination of label counts, or None if there are too many combinations to store; and the words."""
+    groups, words = find_counts(frame, labels, most=MOST_PATTERNS, until=until)
     if groups is None:
-        return None
+        return None, words
     total: Counter[Pattern] = Counter()
     names = {label: text(label) for label in labels}
     for _, counts, items in groups:
         total[tuple(sorted((names[label], count) for label, count in counts.items()))] += items
     del total[()]  # rows of zeros: items without annotations
-    return dict(total) if len(total) <= MOST_PATTERNS else None
+    return dict(total) if len(total) <= MOST_PATTERNS else None, words
 
 
 def find_counts(
-    frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str] = (), *, most: int
-) -> list[AlikeItems] | None:
+    frame: nw.LazyFrame[Any],
+    keys: Mapping[Any, int],
+    of_items: Sequence[str] = (),
+    *,
+    most: int,
+    until: ExitStack | None = None,
+) -> tuple[list[AlikeItems] | None, ItemWords | None]:
     """Items with the same count of every key, in one pass; None if there are too many distinct ones.
 
-    A key is a label, or a pair of group and label. ``of_items`` are columns with one value per item.
+    A key is a label, or a pair of group and label. ``of_items`` are columns with one value per item. Also the packed
+    counts of each item, if they could be packed; the engine keeps them ``until`` that is closed.
     """
     for classes_per_word in (NARROW, WIDE) if 0 < len(keys) <= MOST_CLASSES else ():
         packing = Packing(list(keys), classes_per_word)
         # Precomputed counts must fit their bits; the sums of single rows are checked afterwards.
-        fits = COUNT not in column_names(frame) or max(keys.values()) < 1 << packing.bits
-        if not fits:
+        if COUNT in column_names(frame) and max(keys.values()) >= 1 << packing.bits:
             continue
+        words = ItemWords.of(frame, packing, of_items)
         try:
-            packed = rows(_packed(frame, packing, of_items).head(most + 1))
+            if until is not None:
+                words = replace(words, frame=kept(words.frame, until))
+            alike = words.frame.group_by(*of_items, N, *packing.names).agg(nw.len().alias(ITEMS))
+            packed = rows(alike.head(most + 1))
         except FileError as error:
             if "overflow" in str(error.__cause__).lower():  # an engine that refuses sums beyond 64 bits
                 continue
             raise
         if len(packed) > most:
-            return None
+            return None, None
         width = len(of_items)
-        words = [[int(word) for word in row[width + 1 : -1]] for row in packed]
-        counts, sizes = packing.unpack(np.array(words, dtype=np.int64).reshape(-1, packing.words))
+        table = np.array([[int(word) for word in row[width + 1 : -1]] for row in packed], dtype=np.int64)
+        counts, sizes = packing.unpack(table.reshape(-1, packing.words))
         # A counter that overflows its bits carries into the next, so the digits no longer add up.
         if [int(row[width]) for row in packed] == sizes.tolist():
-            return [(row[:width], votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)]
-    return _counts_in_python(frame, keys, of_items)
-
-
-def _packed(frame: nw.LazyFrame[Any], packing: Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:
-    """(item columns…, n, words…, items): items with the same counts."""
-    names = [f"word{place}" for place in range(packing.words)]
-    has_counts = COUNT in column_names(frame)
-    columns = []
-    for name, labels in zip(names, packing.chunks(), strict=True):
-        unit = word(labels, packing.bits)
-        columns.append((unit * nw.col(COUNT) if has_counts else unit).alias(name))
-    sums = (size(frame).alias("n"), *(nw.col(name).sum() for name in names))
-    grouped = frame.with_columns(*columns).group_by(ITEM, *of_items).agg(*sums)
-    # Some engines widen a sum beyond 64 bits.
-    whole = grouped.with_columns(nw.col("n").cast(nw.Int64), nw.col(*names).clip(upper_bound=OVERFLOWN).cast(nw.Int64))
-    return whole.group_by(*of_items, "n", *names).agg(nw.len().alias("items"))
+            found = zip(packed, counts, strict=True)
+            return [(row[:width], votes, int(row[-1])) for row, votes in found], words
+    return _counts_in_python(frame, keys, of_items), None
 
 
 def _counts_in_python(

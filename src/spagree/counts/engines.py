@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -73,6 +73,10 @@ class Engine:
     def in_codes(self, frame: Frame, columns: Sequence[str]) -> tuple[Frame, dict[str, list[str]]]:  # noqa: ARG002
         """Columns of texts as indices into their sorted names, and these names; unchanged where that gains nothing."""
         return frame, {}
+
+    def kept(self, frame: Frame, until: ExitStack) -> Frame:  # noqa: ARG002
+        """A long result that several queries start from, kept where the engine can; computed again elsewhere."""
+        return frame
 
     def write_csv(self, frame: Frame, path: Path) -> None:
         """A long result as a CSV file."""
@@ -184,6 +188,15 @@ class DuckDB(Engine):
         codes = [f"enum_code({name}::{kinds[name]}) AS {name}" if name in kinds else name for name in native.columns]
         return cast("Frame", nw.from_native(native.project(", ".join(codes)))), known
 
+    def kept(self, frame: Frame, until: ExitStack) -> Frame:
+        """As a temporary table, which also works on a database that may only be read."""
+        native: Any = frame.to_native()
+        table = f"kept_{next(_numbers)}"
+        view = f"before_{table}"
+        native.query(view, f"CREATE TEMP TABLE {table} AS FROM {view}")
+        until.callback(native.query, view, f"DROP TABLE {table}")
+        return cast("Frame", nw.from_native(native.query(view, f"FROM {table}")))
+
     def write_csv(self, frame: Frame, path: Path) -> None:
         """Written by duckdb."""
         frame.to_native().write_csv(str(path), header=True)
@@ -241,6 +254,10 @@ class Polars(Engine):
         native: Any = frame.to_native().group_by(keys).agg(label, *(polars.col(name).min() for name in first))
         return cast("Frame", nw.from_native(native))
 
+    def kept(self, frame: Frame, until: ExitStack) -> Frame:  # noqa: ARG002
+        """In memory."""
+        return nw.from_native(self.to_polars(frame).lazy())
+
     def to_polars(self, frame: Frame) -> polars.DataFrame:
         """Collected as a stream."""
         table: polars.DataFrame = frame.to_native().collect(engine="streaming")
@@ -263,6 +280,12 @@ class Spark(Engine):
         counted = frame.to_native().select(sql.count("*"), sql.count_distinct(sql.xxhash64(*keys)))
         total, distinct = counted.collect()[0]
         return None if total == distinct else frame
+
+    def kept(self, frame: Frame, until: ExitStack) -> Frame:
+        """On the workers."""
+        native: Any = frame.to_native().persist()
+        until.callback(native.unpersist)
+        return cast("Frame", nw.from_native(native))
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
         """Write a folder of files, to any location that Spark supports."""
@@ -336,6 +359,12 @@ def in_codes(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> tuple[nw.LazyF
     """Columns of texts as indices into their sorted names, where the engine gains by it, and these names."""
     with explained_faults(frame):
         return engine_of(frame).in_codes(frame, columns)
+
+
+def kept(frame: nw.LazyFrame[Any], until: ExitStack) -> nw.LazyFrame[Any]:
+    """A long result that several queries start from, kept where the engine can."""
+    with explained_faults(frame):
+        return engine_of(frame).kept(frame, until)
 
 
 def write_table(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -22,6 +22,7 @@ SHOWN_LABELS = 12
 N, PAIRS, TRIPLES = "n", "pairs", "triples"
 MOST_CLASSES = 40  # that are packed into words
 BITS = 62  # of a signed 64-bit word: the sign and one bit to detect overflow stay free
+OVERFLOWN = 1 << BITS  # all label bits are 0, which no item has
 
 
 def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
@@ -72,6 +73,11 @@ class Packing:
         """The bits of a count."""
         return BITS // -(-len(self.labels) // self.words)
 
+    @property
+    def names(self) -> list[str]:
+        """What the columns of the words are called."""
+        return [f"word{place}" for place in range(self.words)]
+
     def chunks(self) -> list[Sequence[Any]]:
         """The labels of each word."""
         size = BITS // self.bits
@@ -100,6 +106,36 @@ def word(keys: Sequence[Any], bits: int) -> nw.Expr:
             is_key = (nw.col(GROUP).is_null() if group is None else nw.col(GROUP) == nw.lit(group)) & is_key
         chosen = nw.when(is_key).then(unit).otherwise(chosen)
     return chosen
+
+
+@dataclass(frozen=True)
+class ItemWords:
+    """The counts of each item's labels, packed: ``item``, columns of the item, ``n`` and the words."""
+
+    frame: nw.LazyFrame[Any]
+    packing: Packing
+
+    @classmethod
+    def of(cls, frame: nw.LazyFrame[Any], packing: Packing, of_items: Sequence[str] = ()) -> Self:
+        """From the annotations, or from counts of labels."""
+        has_counts, columns = COUNT in column_names(frame), []
+        for name, labels in zip(packing.names, packing.chunks(), strict=True):
+            unit = word(labels, packing.bits)
+            columns.append((unit * nw.col(COUNT) if has_counts else unit).alias(name))
+        sums = size(frame).alias(N), *(nw.col(name).sum() for name in packing.names)
+        grouped = frame.with_columns(*columns).group_by(ITEM, *of_items).agg(*sums)
+        # Some engines widen a sum beyond 64 bits.
+        narrow = nw.col(*packing.names).clip(upper_bound=OVERFLOWN).cast(nw.Int64)
+        return cls(grouped.with_columns(nw.col(N).cast(nw.Int64), narrow), packing)
+
+    def counts(self) -> dict[Any, nw.Expr]:
+        """The count of each label, exact also where // divides floats, as in Spark."""
+        counts, bits = {}, self.packing.bits
+        for name, chunk in zip(self.packing.names, self.packing.chunks(), strict=True):
+            for place, label in enumerate(chunk):
+                low, high = nw.lit(1 << bits * place), nw.lit(1 << bits * (place + 1))
+                counts[label] = (nw.col(name) % high - nw.col(name) % low) // low
+        return counts
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from spagree.counts.engines import to_polars
 from spagree.counts.fetch import code_items, code_names
 from spagree.counts.items import Held
 from spagree.counts.labels import warn_variants
-from spagree.counts.people import people_in_codes
+from spagree.counts.people import with_people_of_codes
 from spagree.counts.policies import Policies
 from spagree.counts.tally import NO_VALUE, Grouped, Tally, Votes, refuse_overflow
 from spagree.counts.tally import text as text_of
@@ -417,7 +417,7 @@ def _in_order(
 def _counted_in_codes(codes: Codes, left_out: dict[str, int]) -> Tally:
     """The tally with the kinds of annotations of each annotator; of unknown annotators nothing is known."""
     tally = tally_of_codes(codes, left_out)
-    return tally if tally.annotators is None else replace(tally, people=people_in_codes(codes))
+    return tally if tally.annotators is None else with_people_of_codes(tally, codes)
 
 
 def _with_annotations(tally: Tally, frame: polars.DataFrame) -> Counted:

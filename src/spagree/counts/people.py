@@ -3,97 +3,154 @@
 Leaving out an annotation from an item with n annotations, A agreeing ordered pairs and c annotations of its own label
 changes SPA by a function of (n, A, c) alone. So these integers tell what SPA would be without each annotator; like the
 rest of a tally they merge by addition. With its label they tell the same of kappas: where only two annotated an item,
-the other one's label no longer counts either, so it is kept as well.
+the other one's label no longer counts either, so it is kept as well. Where labels make too many kinds, they are left
+out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from spagree.codes import UNKNOWN, Codes, counted, numbered
 from spagree.counts.engines import column_names, rows
-from spagree.counts.items import BITS, MOST_CLASSES, PAIRS, N, Packing, item_label_counts, item_sums, word
-from spagree.counts.tally import NO_VALUE, Kind, People, add_people, by_group, group_name, text
+from spagree.counts.items import BITS, MOST_CLASSES, PAIRS, ItemWords, N, Packing, item_label_counts, item_sums
+from spagree.counts.tally import NO_VALUE, Kind, People, Tally, add_people, by_group, group_name, text
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, nw
 
+K = TypeVar("K")
 MOST_WORDS = 8
 MOST_KINDS = 3_000_000  # of all annotators together
+MOST_SIZES = 64  # annotators who made about as many annotations are taken together
 OWN, OTHER, FIRST, KINDS = "own", "other", "first", "kinds"
 
 
-def people_in_codes(codes: Codes) -> People | None:
+def as_many_kinds_as_fit(tally: Tally, count: Callable[..., K | None]) -> K | None:
+    """The kinds with their labels; without them where they are too many, or None.
+
+    Of very many annotations it is estimated first, so that no pass is in vain: as many as if every annotator's
+    annotations were a sample of all, Σ 1 − (1 − p)^m. The same data give the same answer on every engine.
+    """
+    if tally.patterns is not None and tally.annotators and tally.annotations > MOST_KINDS:
+        times: Counter[Kind] = Counter()
+        for pattern, items in tally.patterns.items():
+            n, pairs = sum(size for _, size in pattern), sum(size * (size - 1) for _, size in pattern)
+            for place, (label, size) in enumerate(pattern):
+                other = pattern[1 - place][0] if (n, size) == (2, 1) else ""
+                times[n, pairs, size, label, other] += size * items
+        shares = np.sort(np.array([*times.values()], dtype=np.float64)) / tally.annotations
+        absent = np.log1p(-np.minimum(shares, 1 - 1e-12))
+        alike = np.array_split(np.sort([*tally.annotators.values()]), min(MOST_SIZES, len(tally.annotators)))
+        if sum(len(sizes) * -np.expm1(sizes.mean() * absent).sum() for sizes in alike) > MOST_KINDS:
+            return count(labelled=False)
+    kinds = count(labelled=True)
+    return count(labelled=False) if kinds is None else kinds
+
+
+def with_people_of_codes(tally: Tally, codes: Codes) -> Tally:
+    """The tally of annotations in memory with their annotator cells."""
+    return replace(tally, people=as_many_kinds_as_fit(tally, partial(people_in_codes, codes)))
+
+
+def people_in_codes(codes: Codes, *, labelled: bool = True) -> People | None:
     """The annotator cells of annotations in memory; None if there are too many kinds to keep.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
     >>> codes = Codes(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("ann", "bob", "cyd"), ("no", "yes"))
     >>> people_in_codes(codes)["ann"]
     {(3, 2, 2, 'no', ''): 1, (1, 0, 1, 'yes', ''): 1}
+    >>> people_in_codes(codes, labelled=False)["ann"]
+    {(3, 2, 2, None, None): 1, (1, 0, 1, None, None): 1}
     """
     item, label, count = codes.counts
     n = np.bincount(codes.item)[item] if len(item) else count
     pairs = np.bincount(item, count * (count - 1))[item].astype(np.int64) if len(item) else count
-    other = np.full(len(item), UNKNOWN, dtype=np.int64)
+    own, other = label.astype(np.int64), np.full(len(item), UNKNOWN, dtype=np.int64)
     two = np.flatnonzero((n == 2) & (count == 1))  # one beside the other, because entries are sorted by item
     other[two] = label[two.reshape(-1, 2)[:, ::-1].ravel()]
-    first, kind = numbered(n, pairs, count, label.astype(np.int64), other + 1)
+    first, kind = numbered(n, pairs, count, own, other + 1) if labelled else numbered(n, pairs, count)
     known, kinds = codes.annotator >= 0, max(1, len(first))
     keys, times = counted(codes.annotator[known].astype(np.int64) * kinds + np.repeat(kind, count)[known])
     if len(keys) > MOST_KINDS:
         return None
-    columns = (each[first].tolist() for each in (n, pairs, count, label, other))
-    names: list[Kind] = [
-        (*numbers, codes.labels[place], codes.labels[beside] if beside >= 0 else "")
-        for *numbers, place, beside in zip(*columns, strict=True)
-    ]
+    columns = (each[first].tolist() for each in (n, pairs, count, own, other))
+    names: list[Kind] = []
+    for *numbers, place, beside in zip(*columns, strict=True):
+        of_labels = (codes.labels[place], codes.labels[beside] if beside >= 0 else "") if labelled else (None, None)
+        names.append((*numbers, *of_labels))
     people: dict[str, dict[Kind, int]] = {}
     for key, size in zip(keys.tolist(), times.tolist(), strict=True):
         people.setdefault(codes.annotators[key // kinds], {})[names[key % kinds]] = size
     return _in_order(people)
 
 
-def count_people(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], most: int) -> People | None:
-    """The same where the annotations are; ``most`` is the largest number of annotations of an item."""
-    found = _count(frame, labels, most, [ITEM])
+def count_people(
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], most: int, words: ItemWords | None, *, labelled: bool = True
+) -> People | None:
+    """The same where the annotations are.
+
+    ``words`` are the counts of the items' labels, if they are known; ``most`` is the largest number of annotations of
+    an item.
+    """
+    found = _count(frame, labels, most, [ITEM], words, labelled=labelled)
     return None if found is None else found.get(NO_VALUE, {})
 
 
 def count_people_of_groups(
-    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], most: int
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], most: int, *, labelled: bool = True
 ) -> Mapping[str, People] | None:
     """The same for each group alone: of an item, only the annotations of one group count."""
     has_none = nw.col(GROUP).is_null()  # a join finds no nulls
-    named = _count(frame.filter(~has_none), labels, most, [ITEM, GROUP])
-    nameless = _count(frame.filter(has_none), labels, most, [ITEM])
+    named = _count(frame.filter(~has_none), labels, most, [ITEM, GROUP], labelled=labelled)
+    nameless = _count(frame.filter(has_none), labels, most, [ITEM], labelled=labelled)
     return by_group(add_people, nameless, named)
 
 
 def _count(
-    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], most: int, units: Sequence[str]
+    frame: nw.LazyFrame[Any],
+    labels: Mapping[Any, int],
+    most: int,
+    units: Sequence[str],
+    words: ItemWords | None = None,
+    *,
+    labelled: bool,
 ) -> dict[str, People] | None:
     """By group. A unit is an item, or an item's annotations by a group.
 
-    With few classes the counts of a unit's labels, packed into words, are put beside each of its annotations; with
-    many, the count of each unit and label is; also on dask, which has no sums over an item, and on pyarrow, where they
-    may come back in another order than the rows.
+    The counts of a unit's labels are put beside each of its annotations: with few classes packed into words, with many
+    one by one, and on dask, which cannot choose between sums of columns.
     """
     if ANNOTATOR not in column_names(frame) or COUNT in column_names(frame):
         return None
-    packing = Packing(list(labels), BITS // max(1, most.bit_length()))
-    has_windows = not (frame.implementation.is_dask() or frame.implementation.is_pyarrow())
-    is_packed = len(labels) <= MOST_CLASSES and packing.words <= MOST_WORDS and has_windows
-    kinds = _packed(frame, packing, units) if is_packed else _joined(frame, units)
+    if words is None and len(labels) <= MOST_CLASSES:
+        words = ItemWords.of(frame, Packing(list(labels), BITS // max(1, most.bit_length())), units[1:])
+    names: Sequence[Any] = ()
+    if words is None or words.packing.words > MOST_WORDS or frame.implementation.is_dask():
+        kinds = _joined(frame, units, labelled=labelled)
+    else:
+        kinds, names = _packed(frame, words, units, labelled=labelled), words.packing.labels
     fetched = rows(kinds.head(MOST_KINDS + 1))
     if len(fetched) > MOST_KINDS:
         return None
     groups: dict[str, dict[str, dict[Kind, int]]] = {}
     seen: dict[Kind, Kind] = {}  # one object for all annotators: there are millions of kinds, but few that differ
-    for *group, who, n, pairs, own, label, other, size in fetched:
+    for row in fetched:
+        group, (who, n, pairs, own, *of_labels, size) = row[: len(units) - 1], row[len(units) - 1 :]
+        label = other = None
+        if labelled:
+            label, other = of_labels
+            if (n, own) != (2, 1):
+                other = ""
+            elif names:
+                other = names[int(other) - names.index(label)]
+            label, other = text(label), text(other)
         cell = groups.setdefault(group_name(group[0]) if group else NO_VALUE, {}).setdefault(text(who), {})
-        beside = text(packing.labels[int(other)] if is_packed else other) if (n, own) == (2, 1) else ""
-        kind = int(n), int(pairs), int(own), text(label), beside
+        kind: Kind = int(n), int(pairs), int(own), label, other
         kind = seen.setdefault(kind, kind)
         cell[kind] = cell.get(kind, 0) + int(size)
     return {group: _in_order(people) for group, people in groups.items()}
@@ -114,34 +171,23 @@ def _in_order(people: Mapping[str, Mapping[Kind, int]]) -> People:
     return {who: dict(sorted(people[who].items(), reverse=True)) for who in sorted(people)}
 
 
-def _packed(frame: nw.LazyFrame[Any], packing: Packing, units: Sequence[str]) -> nw.LazyFrame[Any]:
-    """The kinds of each annotator, from the words of each unit's counts that stand beside each of its annotations."""
-    bits, chunks, group = packing.bits, packing.chunks(), units[1:]
-    words = [f"word{place}" for place in range(packing.words)]
-    ones = [word(chunk, bits).alias(name) for name, chunk in zip(words, chunks, strict=True)]
-    sums = [nw.col(name).sum().over(*units).alias(name) for name in words]
-    beside = frame.select(*units, ANNOTATOR, LABEL, *ones).with_columns(*sums)
-    # The arithmetic is done once for all annotations by one person of one label on items with the same counts.
-    known = beside.filter(~nw.col(ANNOTATOR).is_null())
-    alike = known.group_by(*group, ANNOTATOR, LABEL, *words).agg(nw.len().alias(KINDS))
-    counts = {}
-    for name, chunk in zip(words, chunks, strict=True):
-        whole = nw.col(name).cast(nw.Int64)
-        for place, label in enumerate(chunk):
-            low, high = nw.lit(1 << bits * place), nw.lit(1 << bits * (place + 1))
-            counts[label] = (whole % high - whole % low) // low  # exact also where // divides floats, as in Spark
-    n = nw.sum_horizontal(*counts.values())
-    pairs = nw.sum_horizontal(*(each * (each - 1) for each in counts.values()))
-    own, other = nw.lit(0, nw.Int64), nw.lit(0, nw.Int64)
-    for place, (label, each) in enumerate(counts.items()):
-        is_own = nw.col(LABEL) == nw.lit(label)
-        own = nw.when(is_own).then(each).otherwise(own)
-        other = nw.when((n == 2) & (each == 1) & ~is_own).then(nw.lit(place, nw.Int64)).otherwise(other)
-    figures = alike.with_columns(n.alias(N), pairs.alias(PAIRS), own.alias(OWN), other.alias(OTHER))
-    return figures.group_by(*group, ANNOTATOR, N, PAIRS, OWN, LABEL, OTHER).agg(nw.col(KINDS).sum())
+def _packed(frame: nw.LazyFrame[Any], words: ItemWords, units: Sequence[str], *, labelled: bool) -> nw.LazyFrame[Any]:
+    """The kinds of each annotator; of two labels that differ, the sum of their places tells each the other."""
+    counts, n = words.counts(), nw.col(N)
+    places = nw.sum_horizontal(*(each * place for place, each in enumerate(counts.values())))
+    figures = words.frame.with_columns(
+        nw.sum_horizontal(*(each * (each - 1) for each in counts.values())).alias(PAIRS),
+        nw.when(n == 2).then(places).otherwise(nw.lit(UNKNOWN, nw.Int64)).alias(OTHER),
+    )
+    known = frame.filter(~nw.col(ANNOTATOR).is_null()).select(*units, ANNOTATOR, LABEL)
+    beside = known.join(figures, on=list(units), how="inner")
+    own = nw.lit(0, nw.Int64)
+    for label, each in counts.items():
+        own = nw.when(nw.col(LABEL) == nw.lit(label)).then(each).otherwise(own)
+    return _grouped(beside.with_columns(own.alias(OWN)), units, labelled=labelled)
 
 
-def _joined(frame: nw.LazyFrame[Any], units: Sequence[str]) -> nw.LazyFrame[Any]:
+def _joined(frame: nw.LazyFrame[Any], units: Sequence[str], *, labelled: bool) -> nw.LazyFrame[Any]:
     """The same for many classes, or many annotations of an item."""
     counts = item_label_counts(frame, units)
     last = counts.group_by(*units).agg(nw.col(LABEL).max().alias(OTHER))
@@ -153,4 +199,10 @@ def _joined(frame: nw.LazyFrame[Any], units: Sequence[str]) -> nw.LazyFrame[Any]
     other = nw.when(nw.col(LABEL) == nw.col(OTHER)).then(nw.col(FIRST)).otherwise(nw.col(OTHER))
     two = (nw.col(N) == 2) & (nw.col(OWN) == 1)
     beside = beside.with_columns(nw.when(two).then(other).otherwise(nw.col(LABEL)).alias(OTHER))
-    return beside.group_by(*units[1:], ANNOTATOR, N, PAIRS, OWN, LABEL, OTHER).agg(nw.len().alias(KINDS))
+    return _grouped(beside, units, labelled=labelled)
+
+
+def _grouped(beside: nw.LazyFrame[Any], units: Sequence[str], *, labelled: bool) -> nw.LazyFrame[Any]:
+    """The annotations of each kind and annotator, by group."""
+    of_labels = [LABEL, OTHER] if labelled else []
+    return beside.group_by(*units[1:], ANNOTATOR, N, PAIRS, OWN, *of_labels).agg(nw.len().alias(KINDS))

@@ -385,7 +385,8 @@ def _people(document: Any) -> People | None:
     for who, rows in document.items():
         people[who] = {}
         for n, pairs, own, label, other, size in rows:
-            kind = _whole(n), _whole(pairs), _whole(own), str(label), str(other)
+            of_labels = (None, None) if label is None else (str(label), str(other))
+            kind = _whole(n), _whole(pairs), _whole(own), *of_labels
             people[who][seen.setdefault(kind, kind)] = _whole(size)
         if len(people[who]) < len(rows):
             raise ValueError("a kind of annotations occurs twice")
@@ -527,11 +528,15 @@ def _faults_of_people(tally: Tally) -> Iterator[str]:
     counts = {who: sum(kinds.values()) for who, kinds in tally.people.items()}
     if counts != dict(tally.annotators or {}):
         yield "the annotators made other numbers of annotations than of all kinds together"
+    if len({label is None for kinds in tally.people.values() for *_, label, _ in kinds}) > 1:
+        yield "some kinds of annotations have labels, others have none"
     every: Counter[tuple[int, int]] = Counter()
     for kinds in tally.people.values():
         for (n, pairs, own, label, other), size in kinds.items():
             every[n, pairs] += size
-            labels_are_known = label in tally.labels and (other in tally.labels or (n, own) != (2, 1))
+            labels_are_known = label is None or (
+                label in tally.labels and (other in tally.labels or (n, own) != (2, 1))
+            )
             if not size or not 0 < own <= n or own * (own - 1) > pairs or not labels_are_known:
                 yield "a kind of annotations that no item can have"
     there: Counter[tuple[int, int]] = Counter()

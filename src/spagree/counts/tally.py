@@ -17,9 +17,9 @@ Pattern = tuple[tuple[str, int], ...]
 """The labels of an item and how often each was given, sorted by label."""
 Votes = tuple[tuple[str, str, int], ...]
 """The same by group: (group, label, count), sorted."""
-Kind = tuple[int, int, int, str, str]
+Kind = tuple[int, int, int, str | None, str | None]
 """A kind of annotation: annotations and agreeing ordered pairs of its item, annotations of its label there, this label,
-and where two annotations differ the label of the other one."""
+and where two annotations differ the label of the other one; None for both where labels would make too many kinds."""
 People = Mapping[str, Mapping[Kind, int]]
 """How many annotations of each kind each annotator made."""
 K = TypeVar("K")
@@ -369,11 +369,35 @@ def sum_known(left: Mapping[K, int] | None, right: Mapping[K, int] | None) -> di
     return None if left is None or right is None else add_counts(left, right)
 
 
+def has_labels(people: People) -> bool:
+    """Whether the kinds of annotations have their labels."""
+    every = (kind for kinds in people.values() for kind in kinds)
+    return next((label is not None for *_, label, _ in every), True)
+
+
 def add_people(left: People | None, right: People | None) -> People | None:
-    """The kinds of annotations of each annotator of both parts; None if one part does not know them."""
+    """The kinds of annotations of each annotator of both parts, without labels if one part has none.
+
+    None if one part does not know them.
+
+    >>> one, two = {"ann": {(2, 2, 2, "no", ""): 1, (2, 2, 2, "yes", ""): 4}}, {"ann": {(2, 2, 2, None, None): 3}}
+    >>> add_people(one, two)
+    {'ann': {(2, 2, 2, None, None): 8}}
+    """
     if left is None or right is None:
         return None
+    if has_labels(left) != has_labels(right):
+        left, right = without_labels(left), without_labels(right)
     total: dict[str, Mapping[Kind, int]] = {who: dict(kinds) for who, kinds in left.items()}
     for who, kinds in right.items():
         total[who] = add_counts(total.get(who, {}), kinds)
     return total
+
+
+def without_labels(people: People) -> People:
+    """The kinds of annotations without their labels."""
+    bare: dict[str, Counter[Kind]] = {who: Counter() for who in people}
+    for who, kinds in people.items():
+        for (n, pairs, own, *_), size in kinds.items():
+            bare[who][n, pairs, own, None, None] += size
+    return {who: dict(kinds) for who, kinds in bare.items()}

@@ -6,6 +6,7 @@ one label. Both tests therefore compare annotators with the others on the same i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -265,7 +266,8 @@ class LabelShares:
 
     commonest: Ints
     share: Floats
-    one_label: list[bool]
+    one_label: Sequence[bool | None]
+    """None where labels are unknown."""
 
 
 def label_shares(codes: Codes, cluster: Ints | None = None) -> LabelShares:
@@ -369,15 +371,17 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
         against.stands_out[person], against.why_not[person] = None, WHO_MET_WHOM
     annotations = kinds.sums(np.ones(len(n)))
     labels = tuple(sorted(tally.labels))
-    place = {label: number for number, label in enumerate(labels)}
-    label = np.array([place[each] for each in kinds.label], dtype=np.int64)
-    given = sums(kinds.who * len(labels) + label[kinds.kind], kinds.times, size * len(labels)).reshape(size, -1)
-    commonest, most = given.argmax(axis=1), ratio(given.max(axis=1), annotations)
-    blindly = len(labels) * np.exp(kinds.sums(np.where(n > 1, np.log(kinds.own / n), 0.0)))
-    tested = (shared > 1) & (len(labels) * np.exp(kinds.sums(np.where(n > 1, -np.log(n), 0.0))) <= ALPHA)
-    p = np.where(most == 1, blindly, 1.0).tolist()
-    adjusted = holm([each if ask else None for each, ask in zip(p, tested.tolist(), strict=True)])
-    one_label = [p is not None and p <= ALPHA for p in adjusted]
+    shares = LabelShares(np.full(size, -1), np.full(size, np.nan), [None] * size)
+    if kinds.have_labels:
+        place = {label: number for number, label in enumerate(labels)}
+        label = np.array([place[each or ""] for each in kinds.label], dtype=np.int64)
+        given = sums(kinds.who * len(labels) + label[kinds.kind], kinds.times, size * len(labels)).reshape(size, -1)
+        most = ratio(given.max(axis=1), annotations)
+        blindly = len(labels) * np.exp(kinds.sums(np.where(n > 1, np.log(kinds.own / n), 0.0)))
+        tested = (shared > 1) & (len(labels) * np.exp(kinds.sums(np.where(n > 1, -np.log(n), 0.0))) <= ALPHA)
+        p = np.where(most == 1, blindly, 1.0).tolist()
+        adjusted = holm([each if ask else None for each, ask in zip(p, tested.tolist(), strict=True)])
+        shares = LabelShares(given.argmax(axis=1), most, [p is not None and p <= ALPHA for p in adjusted])
     return _table(
         kinds.annotators,
         annotations.astype(np.int64),
@@ -385,7 +389,7 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
         found,
         people.sizes.without(people.left_out("people")[1], by_n),
         labels=labels,
-        shares=LabelShares(commonest, most, one_label),
+        shares=shares,
         against=against,
         spa=spa,
         level=level,
@@ -425,7 +429,7 @@ def _table(
         "change": without - (np.nan if spa is None else spa),
         "commonest": [labels[label] if label >= 0 else None for label in shares.commonest.tolist()],
         "commonest_share": shares.share,
-        "one_label": shares.one_label,
+        "one_label": polars.Series(shares.one_label, dtype=polars.Boolean),
         "against_others": against.difference,
         "against_others_low": against.low,
         "against_others_high": against.high,

@@ -18,6 +18,7 @@ from typing import Self
 import numpy as np
 
 from spagree.codes import Codes, Floats, Ints, numbered, run_starts, sums
+from spagree.counts.people import MOST_KINDS
 from spagree.counts.tally import Tally
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Units, entries, entry_of_each
@@ -59,6 +60,10 @@ ONLY_KINDS = (
 )
 NO_PEOPLE = f"a tally does not say who annotated which item, {ONLY_KINDS}"
 NO_OTHER_LABELS = f"a tally does not say which labels the others gave to an annotator's items, {ONLY_KINDS}"
+NO_LABELS_OF_KINDS = (
+    f"with their labels there are more than {MOST_KINDS:,} kinds of annotations, so the tally keeps no labels of them; "
+    "merge rare labels, or measure a sample of the items"
+)
 TWO = 2  # labels: what is not the one is the other
 MANY_LABELS = "too many annotations and labels to compare how annotators use them"
 CELLS_AT_ONCE, MOST_CELLS = 4_000_000, 300_000_000  # annotations × labels
@@ -146,6 +151,8 @@ def chance(
         known: tuple[Others, Without] | str
         if isinstance(told, InTally) and rule.shares and (len(counts.labels) > TWO or told.teams is not None):
             known = Message(NO_OTHER_LABELS)
+        elif isinstance(told, InTally) and rule.expected != UNIFORM and not told.kinds.have_labels:
+            known = NO_LABELS_OF_KINDS
         elif isinstance(told, str):
             known = told
         else:

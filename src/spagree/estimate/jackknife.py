@@ -217,7 +217,8 @@ class Kinds:
     """The annotations of each annotator by kind, as a tally keeps them: row by row, ``times`` of one kind.
 
     A kind is what decides what SPA would be without the annotation: ``n`` annotations, ``pairs`` that agree in its item
-    and ``own`` of its ``label`` there; where two differ, ``other`` is the label of the other one.
+    and ``own`` of its ``label`` there; where two differ, ``other`` is the label of the other one. Of very many kinds
+    the labels are not known.
     """
 
     annotators: tuple[str, ...]
@@ -227,8 +228,8 @@ class Kinds:
     n: Ints
     pairs: Ints
     own: Ints
-    label: tuple[str, ...]
-    other: tuple[str, ...]
+    label: tuple[str | None, ...]
+    other: tuple[str | None, ...]
 
     @classmethod
     def of(cls, people: People) -> Self:
@@ -259,6 +260,11 @@ class Kinds:
         deviation = values[self.kind] - mean[self.who]
         return sums(self.who, self.times * used[self.kind] * deviation**2, len(self.annotators))
 
+    @property
+    def have_labels(self) -> bool:
+        """Whether the labels are known."""
+        return None not in self.label
+
     @cached_property
     def shared(self) -> Floats:
         """How many items each annotator shares with others."""
@@ -267,7 +273,7 @@ class Kinds:
     def annotators_out(self, votes: LabelCounts) -> Units:
         """Each annotator as a unit; ``votes`` are those of the patterns; where shares count, with two labels only."""
         busy = (self.shared > 0).astype(np.float64)
-        take = partial(self._lost, votes, busy)
+        take = partial(self._lost, votes, busy) if self.have_labels else _not_known
         return self._units(self.who, self.kind, self.times, busy, take)
 
     def annotations_out(self) -> Units:
@@ -310,14 +316,14 @@ class Kinds:
         return _per_label(votes, np.tile(self.who, 2), label, amount, times)
 
 
-def _places(labels: Sequence[str], known: Sequence[str]) -> Ints:
+def _places(labels: Sequence[str | None], known: Sequence[str]) -> Ints:
     """The place of each label among those that are known; −1 for none."""
     place = {label: number for number, label in enumerate(known)}
-    return np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+    return np.array([-1 if label is None else place.get(label, -1) for label in labels], dtype=np.int64)
 
 
 def _not_known(_: bool) -> LabelCounts:
-    raise TypeError("a tally without patterns does not say what labels lose")
+    raise TypeError("without patterns, or labels of the kinds, a tally does not say what labels lose")
 
 
 def _per_label(votes: LabelCounts, unit: Ints, label: Ints, lost: Floats, times: Floats) -> LabelCounts:

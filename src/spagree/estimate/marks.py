@@ -26,7 +26,7 @@ import polars
 from spagree.codes import MOST_SUMMED, Codes, Floats, Ints, numbered, pairs_within, ratio, sums
 from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally, Row
 from spagree.counts.marks import TOO_MANY, CodedMarks, Pieces, Shared
-from spagree.counts.tally import Cell, Tally
+from spagree.counts.tally import Cell, People, Tally
 from spagree.errors import DataError, UsageError, count
 from spagree.estimate import comparison, jackknife
 from spagree.estimate.development import Step, Timed, in_steps, window
@@ -193,7 +193,9 @@ def mark_people(marks: CodedMarks | MarkTally) -> Others:
     """Who saw which item, and what that says about other annotators."""
     if isinstance(marks, MarkTally):
         cells = {Cell(n, 0, 0): items for n, items in marks.items_by_n.items()}
-        people = {who: {(n, 0, 1, "", ""): size for n, size in sizes.items()} for who, sizes in marks.saw.items()}
+        people: People = {
+            who: {(n, 0, 1, None, None): size for n, size in own.items()} for who, own in marks.saw.items()
+        }
         met = None if marks.met is None else [(*pair, items, 0) for pair, items in marks.met.items()]
         return InTally.of_tally(Tally(cells), people, None, met)
     nothing = np.zeros(len(marks.item), dtype=np.int32)
