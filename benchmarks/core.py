@@ -80,16 +80,18 @@ def best_times(command: list[str]) -> tuple[float, float]:
     return min(seconds), min(cpu)
 
 
-def measure_jobs(paths: dict[str, Path]) -> dict[str, tuple[float, float]]:
+def measure_jobs(jobs: dict[str, str], time: str) -> dict[str, tuple[float, float]]:
+    """The least time, in "seconds" or of the "cpu", and the peak memory of each."""
     best: dict[str, tuple[float, float]] = {}
     for number in range(ROUNDS):
-        for name, job in JOBS.items():
+        for name, job in jobs.items():
             print(f"round {number + 1}/{ROUNDS}: {name}", flush=True)
-            now = run(job.format(**paths), Limits())
+            now = run(job, Limits())
             if now.failure:
                 sys.exit(f"{name}: {now.failure}")
-            old = best.get(name, (now.seconds, now.memory))
-            best[name] = (min(old[0], now.seconds), max(old[1], now.memory))
+            used = getattr(now, time)
+            old = best.get(name, (used, now.memory))
+            best[name] = (min(old[0], used), max(old[1], now.memory))
     return best
 
 
@@ -109,15 +111,9 @@ def measure_start(paths: dict[str, Path]) -> list[tuple[str, float, float]]:
 
 def measure_exports(folder: Path) -> list[str]:
     """Rows of a table: CPU time and peak memory of the same annotations in three formats."""
-    paths = make_exports(EXPORTED, folder)
-    best: dict[str, tuple[float, float]] = {}
-    for _ in range(ROUNDS):
-        for name, path in paths.items():
-            now = run(f"import spagree; value = spagree.measure({str(path)!r}).spa.value", Limits())
-            if now.failure:
-                sys.exit(f"{name}: {now.failure}")
-            old = best.get(name, (now.cpu, now.memory))
-            best[name] = (min(old[0], now.cpu), max(old[1], now.memory))
+    measured = "import spagree; value = spagree.measure({!r}).spa.value"
+    jobs = {name: measured.format(str(path)) for name, path in make_exports(EXPORTED, folder).items()}
+    best = measure_jobs(jobs, "cpu")
     cpu, memory = best["plain CSV"]
     return [
         f"| {name} | {used:.2f} s | {used / cpu:.2f} | {peak:.2f} GB | {peak / memory:.2f} |"
@@ -176,7 +172,8 @@ def main() -> None:
     annotations = parser.parse_args().annotations
     with tempfile.TemporaryDirectory() as folder:
         paths = make_data(annotations, Path(folder))
-        text = report(annotations, measure_jobs(paths), measure_start(paths), measure_exports(Path(folder)))
+        jobs = measure_jobs({name: job.format(**paths) for name, job in JOBS.items()}, "seconds")
+        text = report(annotations, jobs, measure_start(paths), measure_exports(Path(folder)))
     (HERE / "RESULTS.md").write_text(text)
     print(text)
 

@@ -71,6 +71,28 @@ def again(
     return [cover(setting, AGAIN * repetitions, 1) for setting in [*dict.fromkeys(row["setting"] for row in known)][:8]]
 
 
+def summary(rows: Iterable[Row]) -> Row:
+    """Of several settings: coverage at the lowest and on average, and the mean width."""
+    known = [row for row in rows if row["covers"] is not None]
+    covers = [row["covers"] for row in known]
+    return {
+        "settings": len(known),
+        "lowest": min(covers),
+        "mean": float(np.mean(covers)),
+        "below": sum(each < 0.92 for each in covers),
+        "width": float(np.mean([row["width"] for row in known])),
+    }
+
+
+SUMMED_UP = {"lowest": "lowest", "mean": "mean", "below": "below 0.92", "settings": "settings", "width": "mean width"}
+
+
+def span(rows: Iterable[Row], key: str) -> str:
+    """The lowest and the highest of what is known."""
+    known = [row[key] for row in rows if row[key] is not None]
+    return f"{min(known):.3f}–{max(known):.3f}" if known else "–"
+
+
 def generator(setting: Any, seed: int) -> Random:
     """Random numbers of its own for every setting, the same from run to run."""
     return np.random.default_rng(crc32(repr(setting).encode()) + seed)

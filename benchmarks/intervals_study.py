@@ -6,9 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from itertools import product
 
-import numpy as np
 from generators import DESIGNS, World, alike, confusing, knowing, schools, truth, with_agreement
-from held import AGAIN, Held, Row, again, generator, made_by, of_votes, table
+from held import AGAIN, SUMMED_UP, Held, Row, again, generator, made_by, of_votes, summary, table
 
 WORLDS: dict[str, Callable[[float], World]] = {
     "hard and easy items": lambda agreement: with_agreement(knowing, agreement, -8, 15),
@@ -38,30 +37,11 @@ def study(repetitions: int) -> list[Row]:
     return [cover(setting, repetitions) for setting in product(WORLDS, AGREEMENT, UNEQUAL, ITEMS)]
 
 
-def summary(rows: list[Row]) -> Row:
-    """Of several settings: coverage at the lowest and on average, and the mean width."""
-    covers = [row["covers"] for row in rows]
-    return {
-        "lowest": min(covers),
-        "mean": float(np.mean(covers)),
-        "below": sum(each < 0.92 for each in covers),
-        "settings": len(rows),
-        "width": float(np.mean([row["width"] for row in rows])),
-    }
-
-
 def page(rows: list[Row], worst: list[Row], repetitions: int) -> str:
     by_design = [{"what": design} | summary([row for row in rows if row["design"] == design]) for design in UNEQUAL]
     by_agreement = [
         {"what": str(value)} | summary([row for row in rows if row["agreement"] == value]) for value in AGREEMENT
     ]
-    headings = {
-        "lowest": "lowest",
-        "mean": "mean",
-        "below": "below 0.92",
-        "settings": "settings",
-        "width": "mean width",
-    }
     every = summary(rows)
     return f"""# The interval for new items
 
@@ -76,9 +56,9 @@ two for the others; a Zipf law up to 20, 50 or 200. {made_by("intervals", repeti
 
 Coverage over all {every["settings"]} settings: lowest {every["lowest"]:.3f}, mean {every["mean"]:.3f}; below 0.92 in {every["below"]}.
 
-{table(by_design, {"what": "annotations"} | headings)}
+{table(by_design, {"what": "annotations"} | SUMMED_UP)}
 
-{table(by_agreement, {"what": "agreement"} | headings)}
+{table(by_agreement, {"what": "agreement"} | SUMMED_UP)}
 
 The settings that cover least, drawn again with new data, {AGAIN} times as many:
 

@@ -25,7 +25,7 @@ from generators import (
     truth,
     with_kappa,
 )
-from held import AGAIN, LABELS, Held, Row, again, generator, made_by, of_votes, table
+from held import AGAIN, LABELS, Held, Row, again, generator, made_by, of_votes, summary, table
 
 SHARES = {"two even": EVEN, "5% rare": RARE, "four, 90% to 1%": FOUR}
 WORLDS: dict[str, Callable[[float, tuple[float, ...]], World]] = {
@@ -119,18 +119,6 @@ def cover(setting: tuple[str, str, Any, int, str], repetitions: int, seed: int) 
 def often_defined(rows: list[Row], repetitions: int) -> list[Row]:
     """Settings in which most data sets have an interval."""
     return [row for row in rows if row["sets"] >= repetitions / 2]
-
-
-def summary(rows: list[Row]) -> Row:
-    known = [row for row in rows if row["covers"] is not None]
-    covers = [row["covers"] for row in known]
-    return {
-        "settings": len(known),
-        "lowest": min(covers),
-        "mean": float(np.mean(covers)),
-        "below": sum(each < 0.92 for each in covers),
-        "width": float(np.mean([row["width"] for row in known])),
-    }
 
 
 def page(rows: list[Row], worst: list[Row], repetitions: int) -> str:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 from generators import Ints, Random, World, confusing, knowing, roster, schools, truth
-from held import Held, Row, generator, made_by, table
+from held import Held, Row, generator, made_by, span, table
 
 from spagree.codes import in_order
 from spagree.estimate.models import MARGIN, ModelFindings, among_people
@@ -94,11 +94,6 @@ def coins(repetitions: int) -> float:
         people = coded(item[~coin], label[~coin], who[~coin], chances.shape[1], 20)
         worse += among_people("coin", people, answers[None], BY_N).verdict == "worse"
     return worse / repetitions
-
-
-def span(rows: list[Row], key: str) -> str:
-    known = [row[key] for row in rows if row[key] is not None]
-    return f"{min(known):.3f}–{max(known):.3f}" if known else "–"
 
 
 def page(rows: list[Row], coin: float, repetitions: int) -> str:

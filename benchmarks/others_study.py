@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 from generators import MEETINGS, World, confusing, knowing, roster, schools, truth
-from held import AGAIN, Held, Row, again, generator, made_by, of_people, table
+from held import AGAIN, Held, Row, again, generator, made_by, of_people, span, table
 
 ITEMS, PEOPLE = 200, (4, 6, 10, 20, 60)
 ROSTERS = {"2 at random": (2, 2), "2–3, Zipf": (2, 3), "3 at random": (3, 3)}
@@ -61,11 +61,6 @@ def cover(setting: tuple[str, int, str], repetitions: int, seed: int = 0) -> Row
 
 def study(repetitions: int) -> list[Row]:
     return [cover(setting, repetitions) for setting in SETTINGS]
-
-
-def span(rows: list[Row], key: str) -> str:
-    known = [row[key] for row in rows if row[key] is not None]
-    return f"{min(known):.3f}–{max(known):.3f}" if known else "–"
 
 
 def by(rows: list[Row], key: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 import spagree
 from spagree.studies.datasets import LabelSet, StandIn, draw, label_set
-from spagree.studies.rounds import annotation_values, checkpoints
+from spagree.studies.rounds import Plan, annotation_values, checkpoints
 
 HERE = Path(__file__).parent
 MBIC = StandIn(classes=2, usual=(9, 12), items=1700, heterogeneity=0.3)
@@ -75,11 +75,11 @@ def seconds_per_round(run: Callable[[], object], rounds: int) -> float:
 def report(rounds: int) -> str:
     data = label_set("mbic", "MBIC's size", draw(MBIC, 1), simulated=True)
     large = label_set("fecg", "FECG's size", draw(FECG, 1), simulated=True)
-    annotation_values(data, 2, 0)  # compiles
-    compiled = seconds_per_round(lambda: annotation_values(data, rounds, 0), rounds)
+    annotation_values(data, Plan(2, 0))  # compiles
+    compiled = seconds_per_round(lambda: annotation_values(data, Plan(rounds, 0)), rounds)
     vectorised = seconds_per_round(lambda: [numpy_round(data, seed) for seed in range(10)], 10)
     live = seconds_per_round(lambda: live_round(data, 0), 1)
-    many = seconds_per_round(lambda: annotation_values(large, rounds // 10, 0), rounds // 10)
+    many = seconds_per_round(lambda: annotation_values(large, Plan(rounds // 10, 0)), rounds // 10)
     rows = [
         ("compiled, rounds in parallel", compiled),
         ("vectorised numpy", vectorised),

@@ -12,11 +12,10 @@ from pathlib import Path
 import click
 
 from spagree.cli.app import COMMANDS, cli
-from spagree.options import Estimating, Reading, Spans, declared, defaults
+from spagree.options import IN_PYTHON, Estimating, Reading, Spans, declared, defaults
 
 PAGE = Path(__file__).parent / "reference.md"
 START, END = "<!-- made by docs/reference.py -->\n", "<!-- until here -->\n"
-SHARED = {**declared(Reading), **declared(Estimating), **declared(Spans)}
 SECRET = {"--salt", "--salt-file"}  # of reading, but only on the command line
 BOUNDS = re.compile(r"  \[required\]|  \[[^\]]*x[<>][^\]]*\]")  # click adds them
 # option → where the guides say more
@@ -113,7 +112,7 @@ def own(name: str, command: click.Command) -> list[str]:
 
 def is_shared(each: click.Option) -> bool:
     """Whether it is an option of a record, and not one of the same name: --seed of assign is its own."""
-    declaration = SHARED.get(str(each.name))
+    declaration = IN_PYTHON.get(str(each.name))
     return bool(SECRET & {*each.opts}) or (
         declaration is not None and declaration.group == getattr(each, "group", None)
     )
@@ -137,7 +136,7 @@ def table(options: Iterable[click.Option], *, with_python: bool = False) -> Iter
         meaning += f"  [default: {default}]" if default not in ("", None) else ""
         more = (
             f" ([more]({MORE[each.opts[0]]}))"
-            if each.opts[0] in MORE and (is_shared(each) or each.name not in SHARED)
+            if each.opts[0] in MORE and (is_shared(each) or each.name not in IN_PYTHON)
             else ""
         )
         python = f" {in_python(each)} |" if with_python else ""
@@ -146,7 +145,7 @@ def table(options: Iterable[click.Option], *, with_python: bool = False) -> Iter
 
 def in_python(each: click.Option) -> str:
     """How the option is written as an argument."""
-    if each.name not in SHARED:
+    if each.name not in IN_PYTHON:
         return '`pseudonymise="TEXT"`' if each.name == "salt" else '`pseudonymise=Path("FILE")`'
     default = {**defaults(Reading), **defaults(Estimating), **defaults(Spans)}[each.name]
     return f"`{each.name}={not default}`" if each.is_flag else f"`{each.name}=`"
@@ -163,8 +162,8 @@ def arguments(command: click.Command) -> str:
 
 
 def options_of(command: click.Command) -> Iterator[click.Option]:
-    """All options that are shown."""
-    return (each for each in command.params if isinstance(each, click.Option) and not each.hidden)
+    """All options that are shown, but for --help, which every command has."""
+    return (each for each in command.params if isinstance(each, click.Option) and each.name != "help")
 
 
 def renewed(page: str) -> str:

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spagree.cli.app import main
+
+SPAGREE = (sys.executable, "-m", "spagree")
+HEADER = "item,annotator,label"
+
+
+def written(path: Path, *rows: str, header: str = HEADER) -> Path:
+    """The file, with a row in each line."""
+    path.write_text("".join(f"{line}\n" for line in (header, *rows)), "utf-8")
+    return path
+
+
+class Terminal(StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Run:
@@ -22,6 +43,18 @@ class Run:
             main([str(argument) for argument in arguments])
         printed = self.capsys.readouterr()
         return int(stopped.value.code or 0), printed.out, printed.err
+
+    def json(self, *arguments: object) -> Any:
+        """What a command that succeeds prints as JSON."""
+        code, out, err = self(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+
+def bash(arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """``spagree`` with these arguments, redirections and pipes."""
+    command = ["bash", "-c", f"{' '.join(SPAGREE)} {arguments}"]
+    return subprocess.run(command, capture_output=True, check=False, env={**os.environ, **environment}, timeout=120)
 
 
 def on_a_terminal(*command: object, typed: bytes = b"", stdout: int | None = None) -> tuple[int, str]:

@@ -34,9 +34,8 @@ def project(seed: int, items: int, people: int, labels: str | list[str], most: i
         right, hard = draw.choice(labels), draw.random() ** 2
         for who in draw.sample(range(people), min(people, draw.randint(1, most))):
             label = right if draw.random() < care[who] * (1 - hard / 2) else draw.choice(labels)
-            rows.append(
-                (f"q{item}", f"a{who}", label, len(rows) * 3600, f"text {item}", f"d{item // 3}", "xy"[who % 2])
-            )
+            about = (len(rows) * 3600, f"text {item}", f"d{item // 3}", "xy"[who % 2])
+            rows.append((f"q{item}", f"a{who}", label, *about))
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")
 
 
@@ -90,7 +89,7 @@ SAME_TABLES = ("other weights and level", "own weights", "bootstrap", "for new a
 
 def tables(found: spagree.Agreement) -> Iterator[tuple[str, Made]]:
     """Every table of single items, labels and people."""
-    for name in (
+    for name in [
         "items",
         "hardest",
         "disputed",
@@ -100,7 +99,7 @@ def tables(found: spagree.Agreement) -> Iterator[tuple[str, Made]]:
         "confusion",
         "annotators",
         "pairs",
-    ):
+    ]:
         yield name, getattr(found, name)
     yield "worst pairs", lambda: found.pairs(least=2, worst=3)
     yield "busiest pairs", lambda: found.pairs(busiest=3)

@@ -1,4 +1,4 @@
-"""Annotations with a planted finding, to see whether the next steps name it; not drawn by :mod:`spagree.simulation`.
+"""Annotations with a planted finding, to see whether the next steps name it; not drawn by :mod:`spagree.studies.simulation`.
 
 Careful people give an item's true class with probability 0.86, on harder items less often, and otherwise any other.
 """

@@ -33,19 +33,13 @@ def main() -> None:
         saved = Path(folder, "one.json")
         spagree("tally", str(table), "-o", str(saved))
         spagree("score", str(saved))
-        spagree("assign", str(table_of_items(folder)), "--annotators", "3", "--per-item", "2", "-o", f"{folder}/a.csv")
+        items = Path(folder, "items.csv")
+        items.write_text("item\nq1\nq2\nq3\n")
+        spagree("assign", str(items), "--annotators", "3", "--per-item", "2", "-o", f"{folder}/a.csv")
     versions = subprocess.run([sys.executable, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
-    kept = [
-        line for line in versions.splitlines() if line.split()[0] in ("duckdb", "narwhals", "numpy", "polars", "scipy")
-    ]
+    needed = ("duckdb", "narwhals", "numpy", "polars", "scipy")
+    kept = [line for line in versions.splitlines() if line.split()[0] in needed]
     print("smoke test passed with", "; ".join(" ".join(line.split()) for line in kept))  # noqa: T201
-
-
-def table_of_items(folder: str) -> Path:
-    """A list of items to assign."""
-    path = Path(folder, "items.csv")
-    path.write_text("item\nq1\nq2\nq3\n")
-    return path
 
 
 if __name__ == "__main__":

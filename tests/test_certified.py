@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from fractions import Fraction
 from typing import Any
 
-import polars as pl
 import pytest
 
 from make_certified import DATA, PATH, document, labels_of
-from oracle import counted, long_frame, rounded, tally_of
+from oracle import rounded, tally_of
 from spagree.estimate import find
 
 CERTIFIED: list[dict[str, Any]] = json.loads(PATH.read_text("utf-8"))
@@ -56,23 +54,3 @@ def test_spa_is_the_exact_answer_correctly_rounded(entry: dict[str, Any]) -> Non
     schemes = find(tally_of(labels_of(entry["data"]))).schemes
     for scheme, answer in entry["spa"].items():
         assert schemes[scheme].value == rounded(Fraction(answer)), scheme
-
-
-@by_name
-def test_counting_annotations_gives_the_same_tally_as_counting_items(entry: dict[str, Any]) -> None:
-    items = labels_of(entry["data"])
-    found = counted(long_frame([[str(label) for label in labels] for labels in items])).tally
-    wanted = tally_of(items)
-    assert (found.cells, found.labels, found.pairable_labels) == (
-        wanted.cells,
-        wanted.labels,
-        wanted.pairable_labels,
-    )
-
-
-@by_name
-def test_a_table_of_counts_gives_the_same_tally(entry: dict[str, Any]) -> None:
-    items = [Counter(map(str, labels)) for labels in labels_of(entry["data"])]
-    rows = [(f"q{i}", label, size) for i, item in enumerate(items) for label, size in item.items()]
-    found = counted(pl.DataFrame(rows, schema=["item", "label", "count"], orient="row")).tally
-    assert (found.cells, found.annotators) == (tally_of(labels_of(entry["data"])).cells, None)

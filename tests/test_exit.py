@@ -33,20 +33,16 @@ def value(script: Path) -> str:
     return str(round(spagree.measure(script.with_name("votes.csv")).spa.value or 0, 3))
 
 
-def test_a_script_ends_in_order(script: Path) -> None:
-    code, seen = on_a_terminal(sys.executable, script)
-    assert (code, seen.strip()) == (0, value(script))
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("raise SystemExit(7)", 7)])
+def test_a_script_ends_in_order_or_with_its_own_error(end: str, code: int, script: Path) -> None:
+    script.write_text(f"{script.read_text()}{end}\n")
+    found, seen = on_a_terminal(sys.executable, script)
+    assert (found, seen.strip()) == (code, value(script))
 
 
 def test_a_session_that_is_left_ends_in_order(script: Path) -> None:
     code, seen = on_a_terminal(sys.executable, "-q", "-i", script, typed=b"kept.spa.level\nexit()\n")
     assert code == 0 and value(script) in seen and "0.95" in seen and "terminate called" not in seen
-
-
-def test_a_script_that_fails_ends_with_its_own_error(script: Path) -> None:
-    script.write_text(script.read_text() + "raise SystemExit(7)\n")
-    code, seen = on_a_terminal(sys.executable, script)
-    assert (code, seen.strip()) == (7, value(script))
 
 
 # How duckdb recognises the kernel of a notebook; without ipywidgets it refuses to change its progress bar there.

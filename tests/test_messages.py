@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import spagree
-from command import Run
+from command import Run, written
 from spagree.messages import Message, for_command_line, opt
 from spagree.present.words import escape_controls, printable
 
@@ -95,12 +95,8 @@ def test_item_annotator_label_and_file_come_out_of_everything_as_they_went_in(
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("item", "annotator", "label"), *rows])
 
     source = glob.escape(str(path))
-    documents = {}
-    for command in ("score", "items", "annotators", "classes"):
-        code, out, err = run(command, source, "--json")
-        assert code == 0, err
-        documents[command] = json.loads(out)
-        assert printable(label)[:20] in run(command, source)[1] or command == "score"
+    documents = {command: run.json(command, source) for command in ("score", "items", "annotators", "classes")}
+    assert all(printable(label)[:20] in run(command, source)[1] for command in documents if command != "score")
     assert documents["score"]["data"]["labels"].keys() == {label, "no"}
     assert label in [row["item"] for row in documents["items"]]
     assert label in [row["annotator"] for row in documents["annotators"]["annotators"]]
@@ -124,18 +120,14 @@ def test_hostile_names_in_refusals_and_warnings(name: str, tmp_path: Path, run: 
     with pytest.raises(spagree.ColumnError) as refused:
         spagree.measure([("q1", "ann", "yes")], item=name)
     assert f"item={json.dumps(name, ensure_ascii=False)}" in str(refused.value)
-    path = tmp_path / "votes.csv"
-    path.write_text("item,annotator,label\nq1,ann,yes\nq1,bob,no\n")
-    code, _, err = run("score", path, "--item", name)
-    assert code == 3 and (
-        f"--item {shlex.quote(name)}" in err or f"--item '{name}'" in err or "--item $'two\\nlines'" in err
-    )
+    code, _, err = run("score", written(tmp_path / "votes.csv", "q1,ann,yes", "q1,bob,no"), "--item", name)
+    typed = (shlex.quote(name), f"'{name}'", "$'two\\nlines'")
+    assert code == 3 and any(f"--item {each}" in err for each in typed)
 
 
 def test_a_result_names_options_as_its_reader_writes_them(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text("item,label\n" + "".join(f"q{row % 30},{'xy'[row % 7 < 3]}\n" for row in range(90)))
-    found = spagree.measure(path)
+    rows = (f"q{row % 30},{'xy'[row % 7 < 3]}" for row in range(90))
+    found = spagree.measure(path := written(tmp_path / "votes.csv", *rows, header="item,label"))
     why = found.spa.intervals["annotators"].undefined
     assert why is not None and why.endswith("name their column with annotator=")
     assert "annotator=." in str(found) and "annotator=" in found.to_json()

@@ -36,22 +36,17 @@ def test_relative_links_lead_to_files_here() -> None:
     assert [each for each in relative if not (ROOT / each.partition("#")[0]).exists()] == []
 
 
-def test_without_a_source_links_become_text_and_pictures_go(build: Any) -> None:
-    shown = build.for_index(README.read_text("utf-8"), None)
-    assert all(each.startswith("https://") for each in targets(shown))
-    texts = re.findall(r"(?<!!)\[([^\]]+)\]\((?!https?://|#)", README.read_text("utf-8"))
-    assert texts and all(text in shown and f"[{text}](" not in shown for text in texts)
-    assert "![" not in shown
-
-
-def test_with_a_source_links_and_pictures_are_absolute(build: Any) -> None:
+def test_with_a_source_links_and_pictures_are_absolute_and_without_one_links_are_text(build: Any) -> None:
     markdown = README.read_text("utf-8")
-    shown = build.for_index(markdown, SOURCE)
-    assert len(targets(shown)) == len(targets(markdown))
-    assert all(each.startswith("https://") for each in targets(shown))
+    absolute, alone = (build.for_index(markdown, source) for source in (SOURCE, None))
+    assert all(each.startswith("https://") for each in targets(absolute) + targets(alone))
+    assert len(targets(absolute)) == len(targets(markdown))
     relative = [each for each in targets(markdown) if not each.startswith(("https://", "#"))]
-    assert relative and all(f"/main/{each})" in shown for each in relative)
-    assert f"({SOURCE}raw/main/docs/images/report-top.png)" in shown
+    assert relative and all(f"/main/{each})" in absolute for each in relative)
+    assert f"({SOURCE}raw/main/docs/images/report-top.png)" in absolute
+    texts = re.findall(r"(?<!!)\[([^\]]+)\]\((?!https?://|#)", markdown)
+    assert texts and all(text in alone and f"[{text}](" not in alone for text in texts)
+    assert "![" not in alone
 
 
 @pytest.mark.parametrize("link", ["[paper](https://arxiv.org/abs/1)", "[below](#use-it)"])

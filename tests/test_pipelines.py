@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from command import written
+
 yaml = pytest.importorskip("yaml", reason="PyYAML reads the action")
 BASH = shutil.which("bash")
 ROOT = Path(__file__).parent.parent
@@ -28,10 +30,10 @@ def folder(tmp_path: Path) -> Path:
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spagree "$@"\n')
     command.chmod(0o755)
-    rows = "".join(f"i{i},{who},{'xy'[i % 2]}\n" for i in range(40) for who in ("ann", "bob", "cid"))
-    (tmp_path / "good.csv").write_text("item,annotator,label\n" + rows)
-    rows = "".join(f"i{i},{who},{'xyz'[(i + k) % 3]}\n" for i in range(40) for k, who in enumerate(("ann", "bob")))
-    (tmp_path / "bad.csv").write_text("item,annotator,label\n" + rows)
+    good = (f"i{i},{who},{'xy'[i % 2]}" for i in range(40) for who in ("ann", "bob", "cid"))
+    bad = (f"i{i},{who},{'xyz'[(i + k) % 3]}" for i in range(40) for k, who in enumerate(("ann", "bob")))
+    written(tmp_path / "good.csv", *good)
+    written(tmp_path / "bad.csv", *bad)
     return tmp_path
 
 
@@ -48,17 +50,13 @@ def bash(folder: Path, script: str, **variables: str) -> subprocess.CompletedPro
 
 @pytest.mark.parametrize(
     ("typed", "completed"),
-    [
-        ("spagree sc", ["score"]),
-        ("spagree score --requ", ["--require"]),
-        ("spagree compare --no-w", ["--no-worse-than"]),
-    ],
+    [("spagree sc", "score"), ("spagree score --requ", "--require"), ("spagree compare --no-w", "--no-worse-than")],
 )
-def test_bash_completes_commands_and_options(folder: Path, typed: str, completed: list[str]) -> None:
+def test_bash_completes_commands_and_options(folder: Path, typed: str, completed: str) -> None:
     words = typed.split()
     script = f'eval "$(_SPAGREE_COMPLETE=bash_source spagree)"; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; '
     done = bash(folder, script + '_spagree_completion spagree; printf "%s\\n" "${COMPREPLY[@]}"')
-    assert (done.stdout.split(), done.stderr) == (completed, "")
+    assert (done.stdout.split(), done.stderr) == ([completed], "")
 
 
 @pytest.mark.parametrize("typed", ["spagree score go", "spagree score good.csv --report pa"])

@@ -14,9 +14,8 @@ FOUND = json.loads((Path(__file__).parent / "references" / "references.json").re
 
 
 def triples(data: str) -> list[tuple[int, int, str]]:
-    return [
-        (item, rater, label) for item, row in enumerate(data.split()) for rater, label in enumerate(row) if label != "."
-    ]
+    cells = ((item, rater, label) for item, row in enumerate(data.split()) for rater, label in enumerate(row))
+    return [cell for cell in cells if cell[2] != "."]
 
 
 def chance(name: str, metric: str) -> dict[str, Any]:
@@ -28,9 +27,8 @@ ALPHAS = [(name, level) for name, levels in FOUND["krippendorff"].items() for le
 
 @pytest.mark.parametrize(("name", "level"), ALPHAS)
 def test_alpha_is_that_of_the_krippendorff_package(name: str, level: str) -> None:
-    assert chance(name, level)["krippendorff_alpha"].value == pytest.approx(
-        FOUND["krippendorff"][name][level], abs=1e-12
-    )
+    expected = FOUND["krippendorff"][name][level]
+    assert chance(name, level)["krippendorff_alpha"].value == pytest.approx(expected, abs=1e-12)
 
 
 GWET = [
@@ -59,11 +57,8 @@ def test_fleiss_kappa_is_that_of_statsmodels_on_complete_data() -> None:
 
 @pytest.mark.parametrize("metric", ["jaccard", "masi"])
 def test_alpha_of_sets_is_that_of_nltk(metric: str) -> None:
-    rows = [
-        (item, rater, json.dumps(sorted(label)))
-        for item, *labels in FOUND["sets"]
-        for rater, label in enumerate(labels)
-    ]
+    sets = ((item, rater, label) for item, *labels in FOUND["sets"] for rater, label in enumerate(labels))
+    rows = [(item, rater, json.dumps(sorted(label))) for item, rater, label in sets]
     found = spagree.measure(rows, metric=metric).chance["krippendorff_alpha"]
     assert found.value == pytest.approx(FOUND["nltk"][metric], abs=1e-12)
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import spagree
 from spagree.errors import UsageError
-from spagree.simulation import Simulation, simulate
+from spagree.studies.simulation import Simulation, simulate
 
-module: Any = importlib.import_module("spagree.simulation")
+module: Any = importlib.import_module("spagree.studies.simulation")
 SIGMAS = 4.5
 
 

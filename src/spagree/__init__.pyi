@@ -29,10 +29,10 @@ from spagree.measuring import measure as measure
 from spagree.measuring import measure_all as measure_all
 from spagree.measuring import tally as tally
 from spagree.read.examples import example as example
-from spagree.simulation import Simulation as Simulation
-from spagree.simulation import simulate as simulate
 from spagree.spans import SpanAgreement as SpanAgreement
 from spagree.spans import measure_spans as measure_spans
 from spagree.spans import tally_spans as tally_spans
+from spagree.studies.simulation import Simulation as Simulation
+from spagree.studies.simulation import simulate as simulate
 
 __version__: str

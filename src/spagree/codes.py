@@ -224,11 +224,7 @@ def ratio(above: Floats, below: Floats | AnyInts, otherwise: float = np.nan) -> 
 
 
 def by_hash(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows sorted by their hashes, and where each new hash begins.
-
-    >>> [each.tolist() for each in by_hash(np.array([9 << 40, 5, 9 << 40, 4], dtype=np.uint64))]
-    [[3, 1, 0, 2], [0, 1, 2]]
-    """
+    """The rows sorted by their hashes, and where each new hash begins."""
     low = np.uint64((1 << len(hashes).bit_length()) - 1)
     key = hashes & ~low
     key |= np.arange(len(hashes), dtype=np.uint64)  # the row, in place of the lowest bits

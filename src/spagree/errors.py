@@ -65,9 +65,6 @@ class UnknownNameError(UsageError, TypeError, KeyError):
     >>> spagree.measure("example:sparse", lable="verdict")
     Traceback (most recent call last):
     spagree.errors.UnknownNameError: unknown option of measure() 'lable'; did you mean 'label'? ...
-    >>> spagree.measure("example:sparse").chance["alpha"]
-    Traceback (most recent call last):
-    spagree.errors.UnknownNameError: unknown figure 'alpha'; did you mean 'krippendorff_alpha'? ...
     """
 
     __str__ = Exception.__str__  # KeyError would quote the message
@@ -167,11 +164,7 @@ class Figures(dict[str, T]):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a misspelt one is most like.
-
-    >>> nearest("Lable", ["label", "item"]), nearest("colour", ["label", "item"])
-    ('label', None)
-    """
+    """The known name that a misspelt one is most like."""
     import difflib
 
     folded = {each.casefold(): each for each in known}

@@ -19,10 +19,9 @@ from itertools import groupby
 from shlex import quote
 from typing import Any, TypeVar, cast
 
-from spagree.options import Estimating, Kind, Reading, Spans, declared
+from spagree.options import IN_PYTHON, Kind
 
 BEGIN, BETWEEN, END = (mark + os.urandom(6).hex() for mark in "\ufdd0\ufdd1\ufdd2")
-OPTIONS = {**declared(Reading), **declared(Estimating), **declared(Spans)}  # those that Python has, too
 TEXTS = ("item", "annotator", "label", "time", "time_format", "text", "cluster", "by", "question", "model", "where")
 QUOTED = frozenset((*TEXTS, "exclude_annotator", "missing", "separator", "sheet", "query"))
 """Options with texts of the user: quotes show where they begin and end."""
@@ -76,15 +75,9 @@ class Option:
         return f"'{value}'" if self.name in QUOTED and "'" not in value else quote(value)
 
     def in_python(self) -> str:
-        """As a keyword argument, or as it is typed where Python has none.
-
-        >>> Option("first", ("2",)).in_python(), Option("no_header").in_python(), Option("token_file").in_python()
-        ('first=2', 'header=False', '--token-file')
-        >>> Option("order", ("low,high",)).in_python(), Option("item", ("a", "b")).in_python()
-        ('order=["low", "high"]', 'item=["a", "b"]')
-        """
+        """As a keyword argument, or as it is typed where Python has none."""
         name = self.name.removeprefix("no_")
-        option = OPTIONS.get(name)
+        option = IN_PYTHON.get(name)
         if option is None:
             return ELSEWHERE.get(self.name) or self.typed()
         if option.kind is Kind.FLAG:
@@ -97,11 +90,7 @@ class Option:
 
 
 def _escaped(text: str) -> str:
-    r"""A text with escapes that Python and the shell know for what cannot be printed.
-
-    >>> print(_escaped(chr(10) + "é" + chr(0x9B) + chr(0xE0001)))
-    \né\u009b\U000e0001
-    """
+    """A text with escapes that Python and the shell know for what cannot be printed."""
     return "".join(letter if letter.isprintable() else _escape(ord(letter)) for letter in text)
 
 
@@ -153,11 +142,7 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 30) -> str:
-    """Column names for a message, shortened if there are very many.
-
-    >>> Message(listed(["a", "b"]))
-    "'a', 'b'"
-    """
+    """Column names for a message, shortened if there are very many."""
     text = ", ".join(shown(name) for name in names[:limit])
     hidden = len(names) - limit
     return f"{text} and {hidden:,} more" if hidden > 0 else text

@@ -16,6 +16,9 @@ DuplicatePolicy = Literal["error", "first", "last", "set", "keep"]
 IntervalFor = Literal["auto", "items", "annotators"]
 CustomWeights = Mapping[int, float] | Callable[[int], float]
 Similarity = Callable[[str, str], float]
+Weights = CustomWeights | str
+Listed = Sequence[str]
+SPANS = "spans"  # the format
 
 WHAT, COLUMNS, CLEANING, TOOLS, DATABASES, STATISTICS, OUTPUT = GROUPS = (
     "Input",
@@ -29,15 +32,15 @@ WHAT, COLUMNS, CLEANING, TOOLS, DATABASES, STATISTICS, OUTPUT = GROUPS = (
 
 
 class Kind(Enum):
-    """How an option is written on the command line."""
+    """How an option is written on the command line; one of its types says so."""
 
-    TEXT = "one value"
-    REPEATED = "may be repeated: one value or a list of them"
-    LISTED = "several values, separated by commas"
-    FLAG = "on or off; --no-NAME where it is on by default"
-    WHOLE = "a whole number"
-    REAL = "a number"
-    WEIGHTS = "a name, or numbers as 2=1,3=1.8"
+    REPEATED = "Sequence[str]"
+    LISTED = "Listed"  # separated by commas
+    FLAG = "bool"  # --no-NAME where it is on by default
+    WHOLE = "int"
+    REAL = "float"
+    WEIGHTS = "Weights"  # a name, or numbers as 2=1,3=1.8
+    TEXT = "str"  # and what else is one value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,14 @@ class Declaration:
 
     help: str
     group: str
-    kind: Kind = Kind.TEXT
-    metavar: str | None = None
-    is_secret: bool = False
+    kind: Kind
+    metavar: str | None
+    is_secret: bool
     """``agreement.options`` records only that it was given, not its value."""
 
 
-def _option(
-    default: Any, group: str, metavar: str | None, help: str, kind: Kind = Kind.TEXT, *, is_secret: bool = False
-) -> Any:
-    return field(default=default, metadata={"option": Declaration(help, group, kind, metavar, is_secret)})
+def _option(group: str, metavar: str | None, help: str, *, default: Any = None, is_secret: bool = False) -> Any:
+    return field(default=default, metadata={"group": group, "metavar": metavar, "help": help, "is_secret": is_secret})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,101 +64,82 @@ class Reading:
     """How a source is read and cleaned."""
 
     item: str | Sequence[str] | None = _option(
-        None,
-        COLUMNS,
-        "COLUMN",
-        "Item column; repeat it if several identify an item; :row if every row is one.",
-        Kind.REPEATED,
+        COLUMNS, "COLUMN", "Item column; repeat it if several identify an item; :row if every row is one."
     )
-    annotator: str | Sequence[str] | None = _option(
-        None, COLUMNS, "COLUMN", "Annotator column, optional; may be repeated.", Kind.REPEATED
-    )
+    annotator: str | Sequence[str] | None = _option(COLUMNS, "COLUMN", "Annotator column, optional; may be repeated.")
     label: str | Sequence[str] | None = _option(
-        None,
-        COLUMNS,
-        "COLUMN",
-        "Label column; in a wide table repeat it for every column of labels, or write 'rater_*'.",
-        Kind.REPEATED,
+        COLUMNS, "COLUMN", "Label column; in a wide table repeat it for every column of labels, or write 'rater_*'."
     )
     same_annotators: bool = _option(
-        False,
         COLUMNS,
         None,
         "With --format lists: the first label of every list is by one annotator, and so on.",
-        Kind.FLAG,
+        default=False,
     )
-    time: str | None = _option(None, COLUMNS, "COLUMN", "Column with the time of each annotation.")
-    time_format: str | None = _option(None, COLUMNS, "FORMAT", "How times are written, for example '%d/%m/%Y %H:%M'.")
-    text: str | None = _option(None, COLUMNS, "COLUMN", "Column with the item's text, shown with the hardest items.")
+    time: str | None = _option(COLUMNS, "COLUMN", "Column with the time of each annotation.")
+    time_format: str | None = _option(COLUMNS, "FORMAT", "How times are written, for example '%d/%m/%Y %H:%M'.")
+    text: str | None = _option(COLUMNS, "COLUMN", "Column with the item's text, shown with the hardest items.")
     cluster: str | None = _option(
-        None, COLUMNS, "COLUMN", "Column that groups dependent items, such as a document or a batch."
+        COLUMNS, "COLUMN", "Column that groups dependent items, such as a document or a batch."
     )
-    by: str | None = _option(
-        None, COLUMNS, "COLUMN", "Also measure each group of items (language) or annotators (expert)."
-    )
+    by: str | None = _option(COLUMNS, "COLUMN", "Also measure each group of items (language) or annotators (expert).")
     format: str = _option(
-        "auto",
         WHAT,
         "NAME",
         "auto, long, wide (items × annotators), transposed (annotators × items), counts, one-hot, lists (all labels in "
         "one cell), or the tool that exported it: label-studio, prodigy, …",
+        default="auto",
     )
-    sheet: str | None = _option(None, WHAT, "NAME", "The sheet of an Excel workbook.  [default: the first]")
-    encoding: str | None = _option(None, WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
-    header: bool = _option(True, WHAT, None, "The file has no header; columns are called 1, 2, 3, …", Kind.FLAG)
-    engine: str | None = _option(None, WHAT, "NAME", "What reads and counts files: duckdb (default), polars or spark.")
-    spark_master: str | None = _option(None, WHAT, "URL", "The cluster for --engine spark.  [default: this machine]")
+    sheet: str | None = _option(WHAT, "NAME", "The sheet of an Excel workbook.  [default: the first]")
+    encoding: str | None = _option(WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
+    header: bool = _option(WHAT, None, "The file has no header; columns are called 1, 2, 3, …", default=True)
+    engine: str | None = _option(WHAT, "NAME", "What reads and counts files: duckdb (default), polars or spark.")
+    spark_master: str | None = _option(WHAT, "URL", "The cluster for --engine spark.  [default: this machine]")
     query: str | None = _option(
-        None,
         DATABASES,
         "SQL",
         "Read the result of this SELECT; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
     )
     where: str | Sequence[str] | Mapping[str, Any] = _option(
-        (),
         CLEANING,
         "COLUMN=VALUE",
         "Use only rows with this value in a column (COLUMN!=VALUE: without it); may be repeated.",
-        Kind.REPEATED,
+        default=(),
     )
     exclude_annotator: str | Sequence[str] = _option(
-        (), CLEANING, "NAME", "Leave out this annotator; may be repeated.", Kind.REPEATED
+        CLEANING, "NAME", "Leave out this annotator; may be repeated.", default=()
     )
-    missing: Sequence[str] = _option(
-        (), CLEANING, "TEXT", "A label that means missing; may be repeated.", Kind.REPEATED
-    )
-    separator: str | None = _option(
-        None, CLEANING, "TEXT", "Separator of the options in a label that is a set: ; in a;b."
-    )
+    missing: Sequence[str] = _option(CLEANING, "TEXT", "A label that means missing; may be repeated.", default=())
+    separator: str | None = _option(CLEANING, "TEXT", "Separator of the options in a label that is a set: ; in a;b.")
     normalize: bool = _option(
-        False, CLEANING, None, "Ignore differences in case, blanks, Unicode form, or between 1 and 1.0.", Kind.FLAG
+        CLEANING, None, "Ignore differences in case, blanks, Unicode form, or between 1 and 1.0.", default=False
     )
     duplicates: DuplicatePolicy = _option(
-        "error",
         CLEANING,
         "POLICY",
         "When an annotator relabels an item: error (default), first, last, set (all in one label), keep (all count).",
+        default="error",
     )
-    first: int | None = _option(
-        None, CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE
-    )
+    first: int | None = _option(CLEANING, "K", "Use only the first K annotations of each item, by time.")
     pseudonymise: bool | str | Path = _option(
-        False, CLEANING, None, "Replace annotators' names with stable pseudonyms.", Kind.FLAG, is_secret=True
+        CLEANING, None, "Replace annotators' names with stable pseudonyms.", default=False, is_secret=True
     )
-    question: str | None = _option(None, COLUMNS, "NAME", "Which question, if a table or a tool's export has several.")
+    question: str | None = _option(COLUMNS, "NAME", "Which question, if a table or a tool's export has several.")
     status: str | Sequence[str] = _option(
-        (), TOOLS, "NAME", "Count annotations with this status in a tool's export; may be repeated.", Kind.REPEATED
+        TOOLS, "NAME", "Count annotations with this status in a tool's export; may be repeated.", default=()
     )
-    ground_truth: str = _option("keep", TOOLS, "POLICY", "Ground truth in a tool's export: keep (default) or drop.")
+    ground_truth: str = _option(
+        TOOLS, "POLICY", "Ground truth in a tool's export: keep (default) or drop.", default="keep"
+    )
     multi: str = _option(
-        "set",
         TOOLS,
         "POLICY",
         "Several choices in an answer: set (one label, default) or options (yes/no for each).",
+        default="set",
     )
-    empty: str = _option("drop", TOOLS, "POLICY", "Empty answers: drop (default), or keep as a label.")
+    empty: str = _option(TOOLS, "POLICY", "Empty answers: drop (default), or keep as a label.", default="drop")
     config: Any = _option(
-        None, TOOLS, "FILE", "Label Studio's labelling configuration, for aliases of choices.", is_secret=True
+        TOOLS, "FILE", "Label Studio's labelling configuration, for aliases of choices.", is_secret=True
     )
 
 
@@ -165,64 +147,58 @@ class Reading:
 class Estimating:
     """How agreement is estimated from what was counted."""
 
-    weights: str | CustomWeights = _option(
-        "annotations_m1",
+    weights: Weights = _option(
         STATISTICS,
         "SCHEME",
         "{schemes}, or your own weights by number of annotations: 2=1,3=1.8,4=2.5",
-        Kind.WEIGHTS,
+        default="annotations_m1",
     )
     metric: str | Similarity = _option(
-        "nominal",
         STATISTICS,
         "NAME",
         "How labels agree: nominal (default), ordinal, interval, ratio, circular, linear, quadratic; for sets of "
         "options (a|b or a JSON list) jaccard, masi, options.",
+        default="nominal",
     )
-    order: Sequence[str] = _option(
-        (), STATISTICS, "A,B,C", "Order of the labels from low to high, for ordinal metrics.", Kind.LISTED
+    order: Listed = _option(
+        STATISTICS, "A,B,C", "Order of the labels from low to high, for ordinal metrics.", default=()
     )
-    level: float = _option(0.95, STATISTICS, "P", "Confidence level of the intervals.  [default: 0.95]", Kind.REAL)
+    level: float = _option(STATISTICS, "P", "Confidence level of the intervals.  [default: 0.95]", default=0.95)
     interval_for: IntervalFor = _option(
-        "auto",
         STATISTICS,
         "WHOM",
         "Whom the intervals are for: annotators (others like these, on new items), items (these annotators, on new "
         "items), or auto (default): annotators where they are known and at least four, otherwise items.",
+        default="auto",
     )
-    bootstrap: int | None = _option(
-        None, STATISTICS, "N", "Intervals from N resamples of the items instead of Wilson's.", Kind.WHOLE
-    )
-    seed: int = _option(0, STATISTICS, "S", "Seed of the bootstrap.  [default: 0]", Kind.WHOLE)
+    bootstrap: int | None = _option(STATISTICS, "N", "Intervals from N resamples of the items instead of Wilson's.")
+    seed: int = _option(STATISTICS, "S", "Seed of the bootstrap.  [default: 0]", default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spans:
     """What else says how marks are read."""
 
-    start: str | None = _option(None, COLUMNS, "COLUMN", "Spans: column of the first character, counted from 0.")
-    end: str | None = _option(None, COLUMNS, "COLUMN", "Spans: column of the first character after the span.")
-    length: str | None = _option(None, COLUMNS, "COLUMN", "Spans: column of the length of the text, in --seen.")
+    start: str | None = _option(COLUMNS, "COLUMN", "Spans: column of the first character, counted from 0.")
+    end: str | None = _option(COLUMNS, "COLUMN", "Spans: column of the first character after the span.")
+    length: str | None = _option(COLUMNS, "COLUMN", "Spans: column of the length of the text, in --seen.")
     mark: str | Sequence[str] = _option(
-        (),
         COLUMNS,
         "COLUMN",
         "Spans: marks that are no places: the columns that make one, such as head and dependent; may be repeated.",
-        Kind.REPEATED,
+        default=(),
     )
     seen: str | Sequence[str] | None = _option(
-        None,
         WHAT,
         "FILE",
         "Spans: who saw which item, with marks or without: item, annotator[, length]; to compare, one for each source.",
-        Kind.REPEATED,
     )
-    texts: str | None = _option(None, WHAT, "FILE", "Spans: the text of each item: item, text.")
+    texts: str | None = _option(WHAT, "FILE", "Spans: the text of each item: item, text.")
     quote: str | None = _option(
-        None, COLUMNS, "COLUMN", "Spans: column of the marked words, which must stand in the text at the offsets."
+        COLUMNS, "COLUMN", "Spans: column of the marked words, which must stand in the text at the offsets."
     )
     edges: str | None = _option(
-        None, CLEANING, "POLICY", "Spans with texts: loose leaves out blanks and punctuation at both ends."
+        CLEANING, "POLICY", "Spans with texts: loose leaves out blanks and punctuation at both ends."
     )
 
 
@@ -231,39 +207,38 @@ class Watching:
     """How the live monitor listens, stores, and what it follows."""
 
     host: str = _option(
-        "127.0.0.1", OUTPUT, "ADDRESS", "Where to listen; any address but loopback needs a token.  [default: 127.0.0.1]"
+        OUTPUT,
+        "ADDRESS",
+        "Where to listen; any address but loopback needs a token.  [default: 127.0.0.1]",
+        default="127.0.0.1",
     )
-    port: int = _option(8765, OUTPUT, "N", "The port; 0 picks a free one.  [default: 8765]", Kind.WHOLE)
+    port: int = _option(OUTPUT, "N", "The port; 0 picks a free one.  [default: 8765]", default=8765)
     store: str = _option(
-        "spagree-monitor.sqlite",
         OUTPUT,
         "FILE|postgresql://…",
         "Where annotations are stored: an SQLite file or a PostgreSQL database.  [default: spagree-monitor.sqlite]",
+        default="spagree-monitor.sqlite",
     )
-    token_file: str | None = _option(None, OUTPUT, "FILE", "A file with the token that every request must carry.")
-    target: float | None = _option(None, OUTPUT, "X", "Alert when agreement is below X.", Kind.REAL)
-    first: int = _option(2, OUTPUT, "K", "Annotations an item needs to be closed.  [default: 2]", Kind.WHOLE)
+    token_file: str | None = _option(OUTPUT, "FILE", "A file with the token that every request must carry.")
+    target: float | None = _option(OUTPUT, "X", "Alert when agreement is below X.")
+    first: int = _option(OUTPUT, "K", "Annotations an item needs to be closed.  [default: 2]", default=2)
     follow: Sequence[str] = _option(
-        (), OUTPUT, "PATH", "A file, folder or database that grows; may be repeated.", Kind.REPEATED
+        OUTPUT, "PATH", "A file, folder or database that grows; may be repeated.", default=()
     )
-    project: str | None = _option(None, OUTPUT, "NAME", "The project that --follow belongs to.")
+    project: str | None = _option(OUTPUT, "NAME", "The project that --follow belongs to.")
     label_studio: Sequence[str] = _option(
-        (),
-        OUTPUT,
-        "URL",
-        "Compare with Label Studio's API: its address, or a project's; may be repeated.",
-        Kind.REPEATED,
+        OUTPUT, "URL", "Compare with Label Studio's API: its address, or a project's; may be repeated.", default=()
     )
-    label_studio_token_file: str | None = _option(None, OUTPUT, "FILE", "The token for Label Studio's API.")
-    potato_secret_file: str | None = _option(None, OUTPUT, "FILE", "The secret with which potato signs its webhooks.")
-    alert_url: str | None = _option(None, OUTPUT, "URL", "Send alerts to this address.")
+    label_studio_token_file: str | None = _option(OUTPUT, "FILE", "The token for Label Studio's API.")
+    potato_secret_file: str | None = _option(OUTPUT, "FILE", "The secret with which potato signs its webhooks.")
+    alert_url: str | None = _option(OUTPUT, "URL", "Send alerts to this address.")
     alert_secret_file: str | None = _option(
-        None, OUTPUT, "FILE", "Sign them with the secret in this file (Standard Webhooks)."
+        OUTPUT, "FILE", "Sign them with the secret in this file (Standard Webhooks)."
     )
     behind_proxy: bool = _option(
-        False, OUTPUT, None, "A proxy of yours passes requests on: its last X-Forwarded-For is the client.", Kind.FLAG
+        OUTPUT, None, "A proxy of yours passes requests on: its last X-Forwarded-For is the client.", default=False
     )
-    demo: bool = _option(False, OUTPUT, None, "Replay a simulated project in a separate store.", Kind.FLAG)
+    demo: bool = _option(OUTPUT, None, "Replay a simulated project in a separate store.", default=False)
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -304,9 +279,9 @@ class ReadingOptions(TypedDict, total=False):
 class Options(ReadingOptions, total=False):
     """Keyword arguments of :func:`spagree.measure`."""
 
-    weights: str | CustomWeights
+    weights: Weights
     metric: str | Similarity
-    order: Sequence[str]
+    order: Listed
     level: float
     interval_for: IntervalFor
     bootstrap: int | None
@@ -317,12 +292,13 @@ Record = type[Reading] | type[Estimating] | type[Spans] | type[Watching]
 
 
 def declared(record: Record) -> dict[str, Declaration]:
-    """The options of a record by name.
+    """The options of a record by name."""
+    types = {entry.name: str(entry.type).split(" | ") for entry in fields(record)}
+    kinds = {name: next((kind for kind in Kind if kind.value in types[name]), Kind.TEXT) for name in types}
+    return {entry.name: Declaration(kind=kinds[entry.name], **entry.metadata) for entry in fields(record)}
 
-    >>> declared(Estimating)["level"].metavar
-    'P'
-    """
-    return {entry.name: entry.metadata["option"] for entry in fields(record)}
+
+IN_PYTHON = {**declared(Reading), **declared(Estimating), **declared(Spans)}  # those that functions take, too
 
 
 def defaults(record: Record) -> dict[str, Any]:
@@ -331,13 +307,9 @@ def defaults(record: Record) -> dict[str, Any]:
 
 
 def non_default(*records: Reading | Estimating) -> dict[str, Any]:
-    """The options that differ from their defaults; secret ones, and hidden names of annotators, as True.
-
-    >>> non_default(Reading(first=2, pseudonymise="our secret"), Estimating(level=0.95))
-    {'first': 2, 'pseudonymise': True}
-    """
+    """The options that differ from their defaults; secret ones, and hidden names of annotators, as True."""
     chosen = {
-        entry.name: True if entry.metadata["option"].is_secret else getattr(record, entry.name)
+        entry.name: True if entry.metadata["is_secret"] else getattr(record, entry.name)
         for record in records
         for entry in fields(record)
         if getattr(record, entry.name) not in (entry.default, [])
@@ -348,13 +320,20 @@ def non_default(*records: Reading | Estimating) -> dict[str, Any]:
 
 
 def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options for reading, and all others.
-
-    >>> split({"item": "doc", "level": 0.9})
-    ({'item': 'doc'}, {'level': 0.9})
-    """
+    """The options for reading, and all others."""
     reading = declared(Reading)
     return (
         {name: value for name, value in options.items() if name in reading},
         {name: value for name, value in options.items() if name not in reading},
     )
+
+
+def is_of_spans(options: Mapping[str, Any]) -> bool:
+    """Whether the options ask for agreement on spans: by the format, or by one that nothing else has.
+
+    >>> is_of_spans({"format": "spans"}), is_of_spans({"mark": ("head",)}), is_of_spans({"seen": None, "mark": ()})
+    (True, True, False)
+    """
+    given = (options.get(name) for name in declared(Spans))
+    is_given = (value is not None and (not isinstance(value, Sequence) or len(value) > 0) for value in given)
+    return options.get("format") == SPANS or any(is_given)

@@ -8,16 +8,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from command import Run
+from command import Run, written
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    Path("items.csv").write_text(
-        "id,text,language\n" + "".join(f"q{i},T {i},{'de' if i % 3 else 'en'}\n" for i in range(30))
-    )
-    Path("people.csv").write_text("annotator,language,limit\nann,de;en,\nbob,en;de,25\ncyd,de,\n")
+    items = [f"q{i},T {i},{'de' if i % 3 else 'en'}" for i in range(30)]
+    written(Path("items.csv"), *items, header="id,text,language")
+    written(Path("people.csv"), "ann,de;en,", "bob,en;de,25", "cyd,de,", header="annotator,language,limit")
     return Run(capsys)
 
 
@@ -25,15 +24,12 @@ def rows(path: str) -> list[tuple[str, str]]:
     return pl.read_csv(path, infer_schema=False).rows()
 
 
-def test_a_number_of_people(run: Run) -> None:
+def test_a_number_of_people_or_names_on_the_command_line(run: Run) -> None:
     code, out, err = run("assign", "items.csv", "--annotators", 5, "--per-item", 3, "-o", "a.csv")
     assert code == 0 and "30 items to 5 annotators, 3 per item: 90 annotations (seed 0)" in out and "wrote a.csv" in err
     assert len(set(rows("a.csv"))) == 90 and "18 items each" in out
-
-
-def test_names_on_the_command_line_and_json(run: Run) -> None:
-    code, out, _ = run("assign", "items.csv", "--annotators", "ann, bob", "--per-item", 2, "-o", "a.csv", "--json")
-    assert code == 0 and json.loads(out)["most_work"] == 30
+    found = run.json("assign", "items.csv", "--annotators", "ann, bob", "--per-item", 2, "-o", "b.csv")
+    assert found["most_work"] == 30
 
 
 def test_people_with_skills_and_limits(run: Run) -> None:
@@ -51,7 +47,7 @@ def test_top_up_and_finish(run: Run) -> None:
     run("assign", "items.csv", "--annotators", "ann,bob,cyd", "--per-item", 2, "-o", "a.csv")
     planned = rows("a.csv")
     done = [row for row in planned if row[1] != "cyd"][:25]
-    Path("labels.csv").write_text("item,annotator,label\n" + "".join(f"{i},{a},x\n" for i, a in done))
+    written(Path("labels.csv"), *(f"{i},{a},x" for i, a in done))
     code, _, _ = run(
         "assign", "items.csv", "--annotators", "ann,bob,dan", "--per-item", 2, "--top-up", "labels.csv",
         "--finish", "a.csv", "-o", "b.csv",
@@ -70,11 +66,7 @@ def test_top_up_and_finish(run: Run) -> None:
         (["--annotators", "ann,bob", "--per-item", 3], 2, "more than 2 annotators"),
         (["--annotators", "ann,bob", "--per-item", 2, "--limit", 3], 3, "not enough room"),
         (["--annotators", "ann,bob", "--per-item", 2, "--finish", "none.csv"], 4, "no such file"),
-        (
-            ["--annotators", "ann,bob", "--per-item", 2, "--finish", "items.csv"],
-            3,
-            "has the columns item and annotator",
-        ),
+        (["--annotators", "ann,bob", "--per-item", 2, "--finish", "items.csv"], 3, "columns item and annotator"),
         (["--annotators", "ann,bob", "--per-item", 2, "--top-up", "counts.csv"], 3, "has no annotators"),
         (["--annotators", "wrong.csv", "--per-item", 1], 3, "limit 'many' of 'ann'"),
         (["--annotators", "twice.csv", "--per-item", 1], 3, "annotator 'ann' is listed twice"),
@@ -82,9 +74,9 @@ def test_top_up_and_finish(run: Run) -> None:
     ],
 )
 def test_impossible_assignments_are_refused(arguments: list[object], code: int, message: str, run: Run) -> None:
-    Path("wrong.csv").write_text("annotator,limit\nann,many\n")
-    Path("twice.csv").write_text("annotator\nann\nann\n")
-    Path("counts.csv").write_text("item,label\nq1,x\nq1,y\n")
+    written(Path("wrong.csv"), "ann,many", header="annotator,limit")
+    written(Path("twice.csv"), "ann", "ann", header="annotator")
+    written(Path("counts.csv"), "q1,x", "q1,y", header="item,label")
     found, _, err = run("assign", "items.csv", *arguments, "-o", "a.csv")
     assert (found, message in err) == (code, True), err
     assert not Path("a.csv").exists()
@@ -102,24 +94,20 @@ def test_an_item_file_whose_ids_cannot_be_guessed(run: Run) -> None:
 def annotated(run: Run) -> Run:
     """Everything but the work of cyd came back, for two questions."""
     run("assign", "items.csv", "--annotators", "ann,bob,cyd", "--per-item", 2, "-o", "a.csv")
-    done = [f"{item},{name},x,{item[-1]}\n" for item, name in rows("a.csv") if name != "cyd"]
-    Path("labels.csv").write_text("item,annotator,label,other\n" + "".join(done))
+    done = [f"{item},{name},x,{item[-1]}" for item, name in rows("a.csv") if name != "cyd"]
+    written(Path("labels.csv"), *done, header="item,annotator,label,other")
     return run
 
 
-def test_score_checks_what_came_back(annotated: Run) -> None:
+def test_score_checks_what_came_back_if_it_is_asked_to(annotated: Run) -> None:
     code, out, _ = annotated("score", "labels.csv", "--assignment", "a.csv")
     assert code == 0 and "Returned   40 of 60 assigned annotations (67%)" in out
     assert "Did less   1 annotator: cyd 0 of 20" in out and "By people  uneven (p < 0.001)" in out
-    code, out, _ = annotated("score", "labels.csv", "--assignment", "a.csv", "--json")
-    found = json.loads(out)
-    assert code == 0 and found["assignment"]["annotators"] == [{"annotator": "cyd", "assigned": 20, "done": 0}]
+    found = annotated.json("score", "labels.csv", "--assignment", "a.csv")
+    assert found["assignment"]["annotators"] == [{"annotator": "cyd", "assigned": 20, "done": 0}]
     assert len(found["assignment"]["short_items"]) == 20 and found["spa"]["value"] == 1
-
-
-def test_score_without_an_assignment_says_nothing_about_one(annotated: Run) -> None:
     assert "Returned" not in annotated("score", "labels.csv")[1]
-    assert "assignment" not in json.loads(annotated("score", "labels.csv", "--json")[1])
+    assert "assignment" not in annotated.json("score", "labels.csv")
 
 
 def test_an_assignment_of_other_items_is_refused(annotated: Run) -> None:
@@ -138,18 +126,15 @@ def test_every_kind_of_assignment_file_is_read_again(annotated: Run, ending: str
 
 
 def test_every_question_is_checked(annotated: Run) -> None:
-    lines = ["HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic"]
-    lines += [f"{item},{name},Approved,good,food" for item, name in rows("a.csv") if name != "cyd"]
-    Path("batch.csv").write_text("\n".join(lines) + "\n")
-    code, out, _ = annotated("score", "batch.csv", "--all-questions", "--assignment", "a.csv", "--json")
-    found = json.loads(out)["questions"]
-    assert code == 0 and [found[name]["assignment"]["done"] for name in ("mood", "topic")] == [40, 40]
+    lines = [f"{item},{name},Approved,good,food" for item, name in rows("a.csv") if name != "cyd"]
+    written(Path("batch.csv"), *lines, header="HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic")
+    found = annotated.json("score", "batch.csv", "--all-questions", "--assignment", "a.csv")["questions"]
+    assert [found[name]["assignment"]["done"] for name in ("mood", "topic")] == [40, 40]
     assert annotated("score", "batch.csv", "--all-questions", "--assignment", "a.csv")[1].count("40 of 60") == 2
 
 
 def test_what_is_missing_is_named_at_once_and_the_rows_are_printed_without_a_file(run: Run, tmp_path: Path) -> None:
-    items = tmp_path / "items.csv"
-    items.write_text("item\nq1\nq2\n")
+    items = written(tmp_path / "items.csv", "q1", "q2", header="item")
     code, out, err = run("assign", items)
     assert (code, out) == (2, "") and "missing: --annotators, --per-item; for example: spagree assign" in err
     assert "missing: ITEMS, --annotators, --per-item" in run("assign")[2]

@@ -6,7 +6,6 @@ import json
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,73 +13,50 @@ from pathlib import Path
 import pytest
 
 import spagree
-from command import Run
+from command import SPAGREE, Run, bash, written
 
-SPAGREE = [sys.executable, "-m", "spagree"]
-
-GOOD = (
-    "item,annotator,label\nq1,ann,yes\nq1,bob,yes\nq2,ann,yes\nq2,bob,no\nq3,ann,no\nq3,bob,no\nq3,cyd,no\nq4,ann,no\n"
-)
+ROWS = ["q1,ann,yes", "q1,bob,yes", "q2,ann,yes", "q2,bob,no", "q3,ann,no", "q3,bob,no", "q3,cyd,no", "q4,ann,no"]
 
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
-    path = tmp_path / "good.csv"
-    path.write_text(GOOD)
-    return path
+    return written(tmp_path / "good.csv", *ROWS)
 
 
-def test_score_says_the_number_the_interval_and_the_coverage(run: Run, good: Path) -> None:
+def test_score_says_the_number_the_interval_the_coverage_and_what_was_understood(run: Run, good: Path) -> None:
     code, out, err = run("score", good)
     assert code == 0 and err == ""
     assert "SPA 0.750  95%:" in out and "8 annotations of 4 items" in out
     assert "(1 with a single one)" in out
+    assert "as a long table: item, annotator, label (guessed)" in " ".join(out.split())
     full = run("score", good, "-v")[1]
     assert "Inter-annotator agreement was 0.750" in full and "Sparse Probability of Agreement.\n" in full
-
-
-def test_what_was_understood_is_echoed(run: Run, good: Path) -> None:
-    out = " ".join(run("score", good)[1].split())
-    assert "as a long table: item, annotator, label (guessed)" in out
-    assert "first row: q1 · ann · yes" in run("score", good, "-v")[1]
-    out = " ".join(run("score", good, "--item", "item", "--label", "label")[1].split())
-    assert "(annotator guessed)" in out
+    assert "first row: q1 · ann · yes" in full
+    named = run("score", good, "--item", "item", "--label", "label")[1]
+    assert "(annotator guessed)" in " ".join(named.split())
 
 
 def test_json_follows_the_contract(run: Run, good: Path) -> None:
-    code, out, _ = run("score", good, "--json")
-    found = json.loads(out)
-    assert code == 0
+    found = run.json("score", good)
     parts = "format spagree metric data spa schemes missingness chance verdict next checks warnings"
     assert list(found) == parts.split()
     assert found["format"] == 1 and found["spagree"] == spagree.__version__
-    assert found["data"] == {
-        "items": 4,
-        "annotations": 8,
-        "annotators": 3,
-        "classes": 2,
-        "pairable_items": 3,
-        "unpairable_items": 1,
-        "pairable_annotations": 7,
-        "annotations_per_item": {"min": 1, "median": 2.0, "max": 3},
-        "labels": {"no": 5, "yes": 3},
-        "left_out": {},
-    }
-    assert (
-        found["spa"]["value"] == 0.75 and found["spa"]["weights"] == "annotations_m1" and found["spa"]["level"] == 0.95
-    )
+    counts = {"items": 4, "annotations": 8, "annotators": 3, "classes": 2}
+    pairs = {"pairable_items": 3, "unpairable_items": 1, "pairable_annotations": 7}
+    per_item = {"annotations_per_item": {"min": 1, "median": 2.0, "max": 3}}
+    assert found["data"] == counts | pairs | per_item | {"labels": {"no": 5, "yes": 3}, "left_out": {}}
+    assert [found["spa"][name] for name in ("value", "weights", "level")] == [0.75, "annotations_m1", 0.95]
     assert {"value", "stderr", "low", "high"} <= set(found["spa"])
     assert tuple(found["schemes"]) == spagree.SCHEMES
     assert all(set(each) == {"value", "stderr", "low", "high"} for each in found["schemes"].values())
-    assert found["missingness"]["by_n"][0] == {"n": 2, "items": 2, "agreement": 0.5} | {
-        end: found["missingness"]["by_n"][0][end] for end in ("low", "high")
-    }
+    first = found["missingness"]["by_n"][0]
+    assert {name: first.pop(name) for name in ("n", "items", "agreement")} == {"n": 2, "items": 2, "agreement": 0.5}
+    assert set(first) == {"low", "high"}
     assert all(set(each) == {"code", "message"} for each in found["warnings"])
 
 
 def test_nothing_pairable_is_explained_and_exits_with_3(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "once.csv"
-    path.write_text("item,annotator,label\n1,a,x\n2,a,y\n3,b,x\n")
+    path = written(tmp_path / "once.csv", "1,a,x", "2,a,y", "3,b,x")
     code, out, err = run("score", path, "--json")
     found = json.loads(out)
     assert code == 3
@@ -108,87 +84,72 @@ def test_the_help_lists_every_scheme_of_the_registry(run: Run) -> None:
     assert f"{default}, or your own weights" in out
 
 
-def test_own_weights_on_the_command_line(run: Run, good: Path) -> None:
-    found = json.loads(run("score", good, "--json", "--weights", "2=1,3=2")[1])
-    assert found["spa"]["value"] == spagree.measure(good, weights="annotations_m1").spa.value
-    assert found["spa"]["weights"] == "custom"
+def test_own_weights_and_a_bootstrap_with_its_seed_are_recorded(run: Run, good: Path) -> None:
+    own = run.json("score", good, "--weights", "2=1,3=2")["spa"]
+    assert (own["value"], own["weights"]) == (spagree.measure(good, weights="annotations_m1").spa.value, "custom")
     assert "▸ custom" in run("score", good, "--weights", "2=1,3=2", "-v")[1]
-
-
-def test_bootstrap_records_method_and_seed(run: Run, good: Path) -> None:
-    one, two = (json.loads(run("score", good, "--json", "--bootstrap", 200, "--seed", seed)[1]) for seed in (1, 2))
-    assert one["spa"]["method"] == "bootstrap of items, 200 replicates, seed 1"
-    assert one["spa"]["value"] == 0.75 and one["spa"]["stderr"] != two["spa"]["stderr"]
-
-
-USAGE = [
-    (["score", "GOOD", "--weights", "egde"], "did you mean 'edge'"),
-    (["score", "GOOD", "--weights", "2=0,3=1"], "0.0 for n = 2"),
-    (["score", "GOOD", "--weights", "2=-1,3=1"], "-1.0 for n = 2"),
-    (["score", "GOOD", "--weights", "2=nan,3=1"], "nan for n = 2"),
-    (["score", "GOOD", "--weights", "2=1"], "none given for items with 3 annotations"),
-    (["score", "GOOD", "--weights", "two=1"], "write your own weights as"),
-    (["score", "GOOD", "--format", "wid"], "did you mean 'wide'"),
-    (["score", "GOOD", "--level", "95"], "between 0 and 1"),
-    (["score", "GOOD", "--duplicates", "lst"], "did you mean 'last'"),
-    (["score", "GOOD", "--first", "1"], "at least the first 2"),
-    (["score", "GOOD", "--first", "2"], "name its column with --time"),
-    (["score", "GOOD", "--bootstrap", "5"], "at least 100"),
-    (["score", "GOOD", "--wieghts", "flat"], "--weights"),
-    (["score"], "Missing argument"),
-    (["scroe", "GOOD"], "did you mean 'score'"),
-    (["simulate", "-o", "x.csv", "--per-item", "2:b"], "neither a number nor LOW:HIGH"),
-    (["simulate", "-o", "x.txt"], "give one of .csv"),
-    (["simulate", "-o", "x.csv", "--items", "0"], "items"),
-    (["tally", "GOOD", "-o", "x.csv"], "saved as .json"),
-]
+    one, two = (run.json("score", good, "--bootstrap", 200, "--seed", seed)["spa"] for seed in (1, 2))
+    assert one["method"] == "bootstrap of items, 200 replicates, seed 1"
+    assert one["value"] == 0.75 and one["stderr"] != two["stderr"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), USAGE, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+    ("typed", "code", "message"),
+    [
+        ("score good.csv --weights egde", 2, "did you mean 'edge'"),
+        ("score good.csv --weights 2=0,3=1", 2, "0.0 for n = 2"),
+        ("score good.csv --weights 2=-1,3=1", 2, "-1.0 for n = 2"),
+        ("score good.csv --weights 2=nan,3=1", 2, "nan for n = 2"),
+        ("score good.csv --weights 2=1", 2, "none given for items with 3 annotations"),
+        ("score good.csv --weights two=1", 2, "write your own weights as"),
+        ("score good.csv --format wid", 2, "did you mean 'wide'"),
+        ("score good.csv --level 95", 2, "between 0 and 1"),
+        ("score good.csv --duplicates lst", 2, "did you mean 'last'"),
+        ("score good.csv --first 1", 2, "at least the first 2"),
+        ("score good.csv --first 2", 2, "name its column with --time"),
+        ("score good.csv --bootstrap 5", 2, "at least 100"),
+        ("score good.csv --wieghts flat", 2, "--weights"),
+        ("score", 2, "Missing argument"),
+        ("scroe good.csv", 2, "did you mean 'score'"),
+        ("simulate -o x.csv --per-item 2:b", 2, "neither a number nor LOW:HIGH"),
+        ("simulate -o x.txt", 2, "give one of .csv"),
+        ("simulate -o x.csv --items 0", 2, "items"),
+        ("tally good.csv -o x.csv", 2, "saved as .json"),
+        ("score nowhere.csv", 4, "nowhere.csv"),
+        ("score no-*.csv", 4, "no-*.csv"),
+        ("score .", 4, "is a folder; name its files"),
+        ("score https://example.org/labels.csv", 4, "download"),
+    ],
 )
-def test_wrong_usage_is_exit_2_with_a_hint(run: Run, good: Path, arguments: list[str], message: str) -> None:
-    code, out, err = run(*[good if argument == "GOOD" else argument for argument in arguments])
-    assert code == 2 and out == "" and message in err
+def test_wrong_usage_is_exit_2_and_what_cannot_be_read_exit_4_with_a_hint(
+    typed: str, code: int, message: str, run: Run, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(good.parent)
+    found, out, err = run(*typed.split())
+    assert (found, out) == (code, "") and message in err
 
 
-BAD_DATA = {
-    "empty": (b"", "empty"),
-    "header only": (b"item,annotator,label\n", "no data rows"),
-    "too few fields": (b"item,annotator,label\n1,a,x\n2,b\n", ":3:"),
-    "too many fields": (b"item,annotator,label\n1,a,x\n2,b,y,z\n", ":3:"),
-    "unclosed quote": (b'item,annotator,label\n1,a,x\n2,"b,y\n3,a,x\n', ":3"),
-    "NUL byte": (b"item,annotator,label\n1,a,x\n2,b,\x00\n", "NUL"),
-    "no label column": (b"item,annotator,verdict2\n1,a,x\n", "--label"),
-    "conflicting labels": (b"item,annotator,label\n1,a,x\n1,a,y\n", "--duplicates first"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_DATA)
-def test_bad_data_is_exit_3_with_the_place_and_no_traceback(run: Run, tmp_path: Path, name: str) -> None:
-    content, message = BAD_DATA[name]
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "empty"),
+        ("item,annotator,label\n", "no data rows"),
+        ("item,annotator,label\n1,a,x\n2,b\n", ":3:"),
+        ("item,annotator,label\n1,a,x\n2,b,y,z\n", ":3:"),
+        ('item,annotator,label\n1,a,x\n2,"b,y\n3,a,x\n', ":3"),
+        ("item,annotator,label\n1,a,x\n2,b,\x00\n", "NUL"),
+        ("item,annotator,verdict2\n1,a,x\n", "--label"),
+        ("item,annotator,label\n1,a,x\n1,a,y\n", "--duplicates first"),
+    ],
+)
+def test_bad_data_is_exit_3_with_the_place_and_no_traceback(
+    run: Run, tmp_path: Path, content: str, message: str
+) -> None:
     path = tmp_path / "bad.csv"
-    path.write_bytes(content)
+    path.write_text(content)
     code, out, err = run("score", path)
     assert code == 3 and out == ""
     assert "bad.csv" in err and message in err and "Traceback" not in err
-
-
-FILE_TROUBLE = [
-    ("nowhere.csv", "nowhere.csv"),
-    ("no-*.csv", "no-*.csv"),
-    (".", "is a folder; name its files"),
-    ("https://example.org/labels.csv", "download"),
-]
-
-
-@pytest.mark.parametrize(("source", "message"), FILE_TROUBLE)
-def test_unreadable_sources_are_exit_4(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run("score", source)
-    assert code == 4 and out == "" and message in err
 
 
 def test_items_lists_the_worst_first(run: Run, good: Path) -> None:
@@ -196,19 +157,17 @@ def test_items_lists_the_worst_first(run: Run, good: Path) -> None:
     assert code == 0
     assert out.splitlines()[0] == "The item q2 holds 100% of all disagreements."
     assert out.splitlines()[2].split() == ["100%", "0", "2", "q2", "no", "×1,", "yes", "×1"]
-    assert json.loads(run("items", good, "--json", "--worst", 1)[1]) == [
+    assert run.json("items", good, "--worst", 1) == [
         {"item": "q2", "annotations": 2, "agreement": 0.0, "share": 1.0, "entropy": 1.0, "votes": "no ×1, yes ×1"}
     ]
 
 
 def test_tallies_are_saved_merged_and_scored(run: Run, tmp_path: Path, good: Path) -> None:
-    lines = GOOD.splitlines()
-    parts = {"one": [*lines[:3]], "two": [lines[0], *lines[3:]]}
-    for name, part in parts.items():
-        (tmp_path / f"{name}.csv").write_text("\n".join(part))
-        assert run("tally", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.json")[0] == 0
+    for name, part in {"one": ROWS[:2], "two": ROWS[2:]}.items():
+        path = written(tmp_path / f"{name}.csv", *part)
+        assert run("tally", path, "-o", path.with_suffix(".json"))[0] == 0
     assert run("merge", tmp_path / "one.json", tmp_path / "two.json", "-o", tmp_path / "all.json")[0] == 0
-    merged, whole = (json.loads(run("score", source, "--json")[1]) for source in (tmp_path / "all.json", good))
+    merged, whole = (run.json("score", source) for source in (tmp_path / "all.json", good))
     # A tally does not keep who annotated which item: Conger's kappa is unknown.
     assert "a tally does not say who annotated" in merged["chance"].pop("conger_kappa")["undefined"]
     assert whole["chance"].pop("conger_kappa")["value"] is not None
@@ -225,15 +184,13 @@ def test_tallies_are_saved_merged_and_scored(run: Run, tmp_path: Path, good: Pat
 
 
 def test_parts_that_cut_through_items_merge_with_keep_items(run: Run, tmp_path: Path, good: Path) -> None:
-    lines = GOOD.splitlines()
-    for name, part in {"odd": lines[1::2], "even": lines[2::2]}.items():
-        (tmp_path / f"{name}.csv").write_text("\n".join([lines[0], *part]))
-        assert run("tally", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.parquet", "--keep-items")[0] == 0
+    for name, part in {"odd": ROWS[::2], "even": ROWS[1::2]}.items():
+        path = written(tmp_path / f"{name}.csv", *part)
+        assert run("tally", path, "-o", path.with_suffix(".parquet"), "--keep-items")[0] == 0
     assert run("merge", tmp_path / "odd.parquet", tmp_path / "even.parquet", "-o", tmp_path / "all.parquet")[0] == 0
-    merged = json.loads(run("score", tmp_path / "all.parquet", "--json")[1])
-    whole = json.loads(run("score", good, "--json")[1])["spa"]
-    assert merged["spa"].pop("intervals")["items"] == whole.pop("intervals")["items"]
-    assert merged["spa"] == whole
+    merged, whole = (run.json("score", source)["spa"] for source in (tmp_path / "all.parquet", good))
+    assert merged.pop("intervals")["items"] == whole.pop("intervals")["items"]
+    assert merged == whole
     assert run("tally", good, "-o", tmp_path / "plain.json")[0] == 0
     assert run("merge", tmp_path / "odd.parquet", tmp_path / "plain.json", "-o", tmp_path / "no.json")[0] == 2
 
@@ -295,21 +252,17 @@ def test_help_reads_well(run: Run, command: str) -> None:
 
 
 def test_standard_input_and_several_files(tmp_path: Path, good: Path) -> None:
-    done = subprocess.run([*SPAGREE, "score", "-", "--json"], input=GOOD, capture_output=True, text=True, check=True)
+    typed = good.read_text()
+    done = subprocess.run([*SPAGREE, "score", "-", "--json"], input=typed, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["spa"] == json.loads(spagree.measure(good).to_json())["spa"]
-    lines = GOOD.splitlines()
-    (tmp_path / "b1.csv").write_text("\n".join(lines[:4]))
-    (tmp_path / "b2.csv").write_text("\n".join([lines[0], *lines[4:]]))
+    written(tmp_path / "b1.csv", *ROWS[:3])
+    written(tmp_path / "b2.csv", *ROWS[3:])
     for sources in (["b1.csv", "b2.csv"], ["b*.csv"]):
         command = [*SPAGREE, "score", *sources, "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
         assert json.loads(done.stdout)["spa"]["value"] == 0.75
-
-
-def test_closed_standard_input() -> None:
-    command = ["bash", "-c", f"{sys.executable} -m spagree score - <&-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 4 and "Traceback" not in done.stderr
+    closed = bash("score - <&-")
+    assert closed.returncode == 4 and b"Traceback" not in closed.stderr
 
 
 def wait_until_it_imports(process: int, library: str) -> None:
@@ -378,11 +331,11 @@ def test_what_to_do_next_names_the_question_and_a_saved_tally(
         for item in range(30)
         for place, who in enumerate("abcde")
     ]
-    Path("batch.csv").write_text("\n".join(["HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic", *rows, ""]))
-    questions = json.loads(run("score", "batch.csv", "--all-questions", "--json")[1])["questions"]
+    written(Path("batch.csv"), *rows, header="HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic")
+    questions = run.json("score", "batch.csv", "--all-questions")["questions"]
     commands = [step["command"] for document in questions.values() for step in document["next"]]
     run("tally", "batch.csv", "--question", "mood", "-o", "counts.json")
-    commands += [step["command"] for step in json.loads(run("score", "counts.json", "--json")[1])["next"]]
+    commands += [step["command"] for step in run.json("score", "counts.json")["next"]]
     assert len(commands) > 1
     for command in commands:
         assert run(*shlex.split(command)[1:])[0] == 0, command

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from command import Run
+from command import Run, written
 
 
 @pytest.fixture
@@ -17,7 +16,7 @@ def rounds(tmp_path: Path) -> list[Path]:
             for item in range(90)
             for place, who in enumerate(("ann", "bob", "bot"))
         ]
-        path.write_text("\n".join(["item,annotator,label", *lines, ""]))
+        written(path, *lines)
     return paths
 
 
@@ -25,8 +24,7 @@ def test_rounds(run: Run, rounds: list[Path]) -> None:
     code, out, _ = run("compare", *rounds)
     assert code == 0 and out.startswith("round2.csv agrees more than round1.csv: +")
     assert "90 items and 3 annotators in common" in out
-    code, out, _ = run("compare", *rounds, "--json", "--interval-for", "annotators", "--weights", "flat")
-    document = json.loads(out)
+    document = run.json("compare", *rounds, "--interval-for", "annotators", "--weights", "flat")
     assert document["shared_items"] == 90 and document["difference"]["interval_for"] == "annotators"
     assert document["difference"]["low"] is None and "takes four" in document["difference"]["undefined"]
     code, out, _ = run("compare", rounds[0], rounds[0])
@@ -40,9 +38,8 @@ def test_gate(run: Run, rounds: list[Path]) -> None:
 
 
 def test_model(run: Run, rounds: list[Path]) -> None:
-    code, out, _ = run("compare", rounds[0], "--model", "bot", "--margin", 0.1, "--json")
-    found = json.loads(out)["models"]["bot"]
-    assert code == 0 and found["margin"] == 0.1 and found["humans_count"] == 2
+    found = run.json("compare", rounds[0], "--model", "bot", "--margin", 0.1)["models"]["bot"]
+    assert found["margin"] == 0.1 and found["humans_count"] == 2
     assert {"with_humans", "humans", "difference", "verdict", "items"} <= found.keys()
     code, _, err = run("compare", rounds[0], "--margin", 0.1)
     assert code == 2 and "--model" in err
@@ -61,8 +58,7 @@ def test_chart(run: Run, rounds: list[Path], tmp_path: Path) -> None:
 
 
 def test_consensus(run: Run, tmp_path: Path) -> None:
-    path, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
-    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n3,a,y\n")
+    path, labels = written(tmp_path / "votes.csv", "1,a,x", "1,b,x", "2,a,x", "2,b,y", "3,a,y"), tmp_path / "labels.csv"
     code, _, err = run("items", path, "--consensus", "-o", labels)
     assert code == 0 and "3 items, 1 without a majority" in err
     assert [line.split(",")[:5] for line in labels.read_text().splitlines()] == [
@@ -71,8 +67,7 @@ def test_consensus(run: Run, tmp_path: Path) -> None:
         ["2", "", "x | y", "2", "0.5"],
         ["3", "y", "", "1", "1.0"],
     ]
-    code, out, _ = run("items", path, "--consensus", "--json")
-    assert code == 0 and json.loads(out)[0]["tied"] == "x | y"
+    assert run.json("items", path, "--consensus")[0]["tied"] == "x | y"
     assert "x | y" in run("items", path, "--consensus")[1]
     code, _, err = run("items", path, "--consensus", "-o", tmp_path / "labels.xls")
     assert code == 2 and ".csv" in err
@@ -80,21 +75,15 @@ def test_consensus(run: Run, tmp_path: Path) -> None:
 
 
 def test_who_always_says_one_thing(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "blind.csv"
-    lines = [
-        f"{item},{who},{'x' if who == 'zed' or item % 2 else 'y'}"
-        for item in range(20)
-        for who in ("ann", "bob", "zed")
-    ]
-    path.write_text("\n".join(["item,annotator,label", *lines]))
-    code, out, _ = run("annotators", path)
+    people = ("ann", "bob", "zed")
+    rows = [f"{item},{who},{'x' if who == 'zed' or item % 2 else 'y'}" for item in range(20) for who in people]
+    code, out, _ = run("annotators", written(tmp_path / "blind.csv", *rows))
     assert code == 0 and "Check the work of zed." in out
 
 
 def test_what_cannot_be_compared_exits_like_score(tmp_path: Path, run: Run) -> None:
     """3 if no difference is known, whether or not there is a gate; one known difference is a result."""
-    alone = tmp_path / "alone.csv"
-    alone.write_text("item,annotator,label\n1,ann,yes\n2,bob,no\n", encoding="utf-8")
+    alone = written(tmp_path / "alone.csv", "1,ann,yes", "2,bob,no")
     for options in ((), ("--json",), ("--no-worse-than", "0.1")):
         code, out, err = run("compare", "example:sparse", alone, *options)
         assert code == 3 and out and "no item has two annotations" in err
@@ -102,8 +91,7 @@ def test_what_cannot_be_compared_exits_like_score(tmp_path: Path, run: Run) -> N
 
 
 def test_a_gate_without_an_interval_says_so(tmp_path: Path, run: Run) -> None:
-    one = tmp_path / "one.csv"
-    one.write_text("item,annotator,label\n1,ann,yes\n1,bob,yes\n", encoding="utf-8")
+    one = written(tmp_path / "one.csv", "1,ann,yes", "1,bob,yes")
     code, _, err = run("compare", "example:sparse", one, "--no-worse-than", "0.1")
     assert code == 1 and "may be lower by 0.1 or more; there is no interval" in err
 
@@ -113,7 +101,7 @@ def test_p_values_of_groups_say_that_they_are_adjusted(tmp_path: Path, run: Run)
     for wrong, path in zip((3, 7), paths, strict=True):
         rows = [f"{n},{who},{'x' if n % wrong or who == 'ann' else 'y'},{'de' if n % 2 else 'en'}"
                 for n in range(40) for who in ("ann", "bob")]  # fmt: skip
-        path.write_text("\n".join(["item,annotator,label,language", *rows, ""]), encoding="utf-8")
+        written(path, *rows, header="item,annotator,label,language")
     out = run("compare", *paths, "--by", "language")[1]
     assert "p within groups: adjusted for all 2 differences (Holm)." in out
     assert "(Holm)" not in run("compare", *paths)[1]

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import spagree
-from command import Run
+from command import Run, bash, written
 from examples import combinations
 from spagree.cli import score
-
-SPAGREE = f"{sys.executable} -m spagree"
-ROWS = "item,annotator,label\nq1,ann,café ✓\nq1,bob,café ✓\nq2,ann,no\nq2,bob,café ✓\nq3,ann,no\nq3,bob,no\n"
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.csv"
-    path.write_text(ROWS, "utf-8")
-    return path
-
-
-def bash(command: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        ["bash", "-c", command], capture_output=True, check=False, env={**os.environ, **environment}, timeout=120
-    )
+    rows = ("q1,ann,café ✓", "q1,bob,café ✓", "q2,ann,no", "q2,bob,café ✓", "q3,ann,no", "q3,bob,no")
+    return written(tmp_path / "rows.csv", *rows)
 
 
 def break_score(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
@@ -52,28 +39,24 @@ def test_an_unexpected_error_is_exit_70_and_one_line(
     assert code == 70 and "Traceback" in err and "_print_all" in err
 
 
-def test_an_interrupt_is_no_defect(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_no_defect_and_debug_keeps_the_code_of_an_error(
+    run: Run, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     break_score(monkeypatch, KeyboardInterrupt())
     assert run("score", source) == (130, "", "")
-
-
-def test_debug_keeps_the_code_of_an_error(run: Run) -> None:
     code, _, err = run("score", "nowhere.csv", "--debug")
     assert code == 4 and "Traceback" in err
 
 
-@pytest.mark.parametrize("command", ["score", "classes"])
-def test_a_console_without_unicode_is_no_error(source: Path, command: str) -> None:
-    done = bash(f"{SPAGREE} {command} {source}", PYTHONIOENCODING="cp1252", PYTHONUTF8="0")
+@pytest.mark.parametrize("command", ["score", "classes", "score --json"])
+def test_a_console_without_unicode_is_no_error_and_json_is_the_same(source: Path, command: str) -> None:
+    done = bash(f"{command} {source}", PYTHONIOENCODING="cp1252", PYTHONUTF8="0")
     assert done.returncode == 0 and done.stderr == b""
-    shown = done.stdout.decode("cp1252")
-    assert "café \\u2713" in shown
-    assert "?" not in shown and "█" not in shown
-
-
-def test_json_on_a_console_without_unicode_is_the_same_json(source: Path) -> None:
-    done = bash(f"{SPAGREE} score {source} --json", PYTHONIOENCODING="cp1252", PYTHONUTF8="0")
-    assert json.loads(done.stdout.decode("ascii")) == spagree.measure(source).to_dict()
+    if "--json" in command:
+        assert json.loads(done.stdout.decode("ascii")) == spagree.measure(source).to_dict()
+    else:
+        shown = done.stdout.decode("cp1252")
+        assert "café \\u2713" in shown and "?" not in shown and "█" not in shown
 
 
 @pytest.mark.parametrize(
@@ -84,7 +67,7 @@ def test_json_on_a_console_without_unicode_is_the_same_json(source: Path) -> Non
     ),
 )
 def test_what_cannot_be_written_is_exit_4(arguments: str, target: str) -> None:
-    done = bash(f"{SPAGREE} {arguments} {target}")
+    done = bash(f"{arguments} {target}")
     # A reader that ends early may still have taken everything.
     assert done.returncode in ((0, 4) if "true" in target else (4,))
     assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
@@ -96,29 +79,25 @@ def test_what_cannot_be_written_is_exit_4(arguments: str, target: str) -> None:
 )
 @pytest.mark.parametrize("target", ["2>&-", "2> /dev/full"])
 def test_an_unwritable_stderr_changes_no_exit_code(source: Path, arguments: str, code: int, target: str) -> None:
-    assert bash(f"{SPAGREE} {arguments.replace('SOURCE', str(source))} {target}").returncode == code
+    assert bash(f"{arguments.replace('SOURCE', str(source))} {target}").returncode == code
 
 
 @pytest.mark.parametrize(
-    "typed", ["nan", "inf", "70", "-0.1", "1.01", "high", "", "krippendorff_alpha=nan", "kappa=0.5"]
+    "typed", [*["nan", "inf", "70", "-0.1", "1.01", "high", "krippendorff_alpha=nan", "kappa=0.5"], ""]
 )
 def test_a_gate_that_is_no_share_is_wrong_usage(run: Run, typed: str) -> None:
     code, out, err = run("score", "example:sparse", "--require", typed)
     assert (code, out) == (2, "") and "--require" in err
 
 
-def test_gates_on_coefficients(run: Run) -> None:
+def test_gates_on_coefficients_and_without_an_interval(run: Run, tmp_path: Path) -> None:
     low = spagree.measure("example:sparse").chance["krippendorff_alpha"].low
     assert low is not None
     assert run("score", "example:sparse", "--require", f"krippendorff_alpha={low}")[0] == 0
     code, _, err = run("score", "example:sparse", "--require", 0.1, "--require", "krippendorff_alpha=0.9")
     assert code == 1 and f"lower end of krippendorff_alpha is {low:.3f}; 0.9 is required" in err
     assert run("score", "example:sparse", "--require", "spa=0.1")[0] == 0
-
-
-def test_a_gate_without_an_interval_is_not_met(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "one.csv"
-    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,b,x\n")
+    path = written(tmp_path / "one.csv", "1,a,x", "1,b,x", "2,b,x")
     code, out, err = run("score", path, "--require", "0.1")
     assert code == 1 and "no interval, because only one item" in " ".join(out.split()) and "no interval" in err
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from io import StringIO
 
 import pytest
 
 import spagree
-from command import Run
+from command import Run, Terminal
 from spagree.cli.console import note
 
 
@@ -50,8 +49,7 @@ def test_messages_on_a_terminal_end_lines_between_words_and_leave_options_to_cop
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "30")
-    terminal = StringIO()
-    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     advice = "  if each row is one annotation: --item 'tweet' --label 'mood'"
     note(f"spagree: labels.csv: no column looks like the item\n{advice}")

@@ -10,25 +10,20 @@ import polars
 import pytest
 
 import spagree
-from command import Run
+from command import Run, written
 from spagree.estimate.uncertainty import Interval, leading
 from spagree.present.charts.studies import plan_chart
 from spagree.present.sentences import people_line
 
 
-def test_a_half_width_as_json(run: Run) -> None:
-    code, out, _ = run("plan", "example:sparse", "--half-width", 0.02, "--json")
-    assert code == 0 and json.loads(out)["rows"] == spagree.measure("example:sparse").plan(0.02).rows(named=True)
-
-
-def test_a_budget(run: Run) -> None:
+def test_a_half_width_a_budget_and_a_decision(run: Run) -> None:
+    agreement = spagree.measure("example:sparse")
+    found = run.json("plan", "example:sparse", "--half-width", 0.02)["rows"]
+    assert found == agreement.plan(0.02).rows(named=True)
     code, out, _ = run("plan", "example:sparse", "--budget", 600, "--most", 4)
-    rows = spagree.measure("example:sparse").plan(budget=600, most=4).filter("best").rows(named=True)
+    rows = agreement.plan(budget=600, most=4).filter("best").rows(named=True)
     assert code == 0 and {row["route"] for row in rows} == {"fresh", "new_items", "same_items"}
     assert all(f"± {row['half_width']:.3f} (" in out for row in rows) and "between" in out
-
-
-def test_a_decision(run: Run) -> None:
     code, out, _ = run("plan", "example:sparse", "--require", 0.55)
     assert code == 0 and "annotations of new items" in out and "above 0.55" in out
 
@@ -36,8 +31,8 @@ def test_a_decision(run: Run) -> None:
 def test_expectations_without_data(run: Run) -> None:
     code, out, _ = run("plan", "--agreement", 0.7, "--classes", 4, "--half-width", 0.03)
     assert code == 0 and "of a fresh data set" in out and "so the plan is rough" in out
-    code, out, _ = run("plan", "--agreement", 0.7, "--budget", 1000, "--json")
-    assert code == 0 and {row["route"] for row in json.loads(out)["rows"]} == {"fresh"}
+    rows = run.json("plan", "--agreement", 0.7, "--budget", 1000)["rows"]
+    assert {row["route"] for row in rows} == {"fresh"}
     assert run("plan", "--agreement", 0.7, "--require", 0.6)[0] == 0
 
 
@@ -62,30 +57,25 @@ def timed(path: Path, days: int) -> Path:
     frame = spagree.simulate(items=100, per_item=3, seed=4).frame
     start = 1_760_000_000
     rows = [(i, a, label, start + place * days * 86_400 / 300) for place, (i, a, label, _) in enumerate(frame.rows())]
-    path.write_text("item,annotator,label,time\n" + "".join(f"{i},{a},{label},{time}\n" for i, a, label, time in rows))
-    return path
+    return written(path, *(",".join(map(str, row)) for row in rows), header="item,annotator,label,time")
 
 
 def test_the_day_at_the_present_pace(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("plan", timed(tmp_path / "a.csv", 30), "--half-width", 0.05)
     assert code == 0 and "Present pace: 10 annotations a day." in out and ", done about 202" in out
-    rows = json.loads(run("plan", tmp_path / "a.csv", "--half-width", 0.05, "--json")[1])["rows"]
+    rows = run.json("plan", tmp_path / "a.csv", "--half-width", 0.05)["rows"]
     assert {row["route"] for row in rows if row.get("done")} == {"new_items", "same_items"}
 
 
-def test_no_plan_where_nothing_differs(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "same.csv"
-    path.write_text("item,annotator,label\n" + "".join(f"{i},{a},x\n" for i in range(5) for a in "ab"))
+def test_no_plan_where_nothing_differs_or_a_budget_pays_for_nothing(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("plan", "example:sparse", "--budget", 1, "--most", 2)
+    assert (code, out) == (3, "") and "no plan: the budget " in err
+    path = written(tmp_path / "same.csv", *(f"{i},{a},x" for i in range(5) for a in "ab"))
     for option in ([], ["--budget", 50], ["--require", 0.5]):
         code, out, err = run("plan", path, *option)
         assert (code, out) == (3, "") and "no plan: all items agree equally" in err
         code, out, _ = run("plan", path, *option, "--json")
         assert code == 3 and "all items agree equally" in json.loads(out)["rows"][0]["undefined"]
-
-
-def test_a_budget_that_pays_for_nothing_is_no_plan(run: Run) -> None:
-    code, out, err = run("plan", "example:sparse", "--budget", 1, "--most", 2)
-    assert (code, out) == (3, "") and "no plan: the budget " in err
 
 
 def test_what_is_reached_already_takes_nothing(run: Run) -> None:
@@ -100,7 +90,7 @@ def test_development(run: Run, tmp_path: Path) -> None:
     path = timed(tmp_path / "a.csv", 30)
     code, out, _ = run("development", path, "--steps", 3)
     assert code == 0 and len(out.splitlines()) == 5 and out.startswith("Agreement was ") and "2025-" in out
-    rows = json.loads(run("development", path, "--steps", 3, "--json")[1])["development"]
+    rows = run.json("development", path, "--steps", 3)["development"]
     assert [row["annotations"] for row in rows] == [100, 200, 300]
     assert rows[-1]["spa"] == spagree.measure(path).spa.value
 
@@ -115,7 +105,7 @@ def test_days_without_a_time_of_day(run: Run, tmp_path: Path) -> None:
     code, out, err = run("development", path, "--steps", 2)
     assert code == 0 and [line.split()[0] for line in out.splitlines()[1:]] == ["until", "2026-01-05", "2026-01-10"]
     assert err == "left out: 1 annotation without a time\n"
-    found = json.loads(run("development", path, "--steps", 2, "--json")[1])["development"]
+    found = run.json("development", path, "--steps", 2)["development"]
     assert [(row["time"], row["annotations"]) for row in found] == [("2026-01-05", 20), ("2026-01-10", 39)]
     assert "Present pace: 4 annotations a day." in run("plan", path, "--half-width", 0.03)[1]
 

@@ -8,18 +8,16 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
-from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import spagree
-from command import on_a_terminal
+from command import SPAGREE, Terminal, on_a_terminal
 from spagree import progress
 from spagree.cli.console import _Display, working
 from spagree.read.files.duckdb import connect
-
-SPAGREE = (sys.executable, "-m", "spagree")
 
 
 def test_progress_needs_no_listener() -> None:
@@ -63,9 +61,7 @@ def test_duckdb_says_how_far_a_query_is() -> None:
 
 
 def shown(display: _Display) -> str:
-    from rich.console import Console
-
-    console = Console(width=100, file=None, record=True, quiet=False, force_terminal=False)
+    console = Console(width=100, force_terminal=False)
     with console.capture() as capture:
         console.print(display)
     return capture.get()
@@ -78,13 +74,6 @@ def test_a_bar_where_the_share_is_known_and_a_spinner_otherwise() -> None:
     assert "reading" in known and "40%" in known and "━" in known
 
 
-class Terminal(StringIO):
-    """Standard error that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_nothing_holds_a_connection_once_the_work_is_done(
     monkeypatch: pytest.MonkeyPatch, error: type[BaseException] | None
@@ -92,10 +81,10 @@ def test_nothing_holds_a_connection_once_the_work_is_done(
     """A thread that releases it while Python shuts down would abort the process, in one run of seven."""
     monkeypatch.setattr(sys, "stderr", Terminal())
     before = threading.active_count()
-    held = Held()
+    held = lambda: 0.5  # noqa: E731 (stands for a connection)
     gone = weakref.ref(held)
     with suppress(KeyboardInterrupt), working("counting"):
-        progress.watch(held.share)
+        progress.watch(held)
         assert threading.active_count() == before + 1
         if error:
             raise error
@@ -104,26 +93,12 @@ def test_nothing_holds_a_connection_once_the_work_is_done(
     assert gone() is None
 
 
-class Held:
-    """Stands for a connection."""
-
-    def share(self) -> float | None:
-        return 0.5
-
-
-def shown_by(*command: object) -> str:
-    """What a person sees on standard error."""
-    code, seen = on_a_terminal(*command, stdout=subprocess.DEVNULL)
-    assert code == 0
-    return seen
-
-
 @pytest.mark.slow
 def test_a_person_sees_the_stages_and_a_pipe_sees_nothing(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     spagree.simulate(items=400_000, annotators=300, per_item=3, seed=1).frame.write_parquet(path)
-    seen = shown_by(*SPAGREE, "score", path)
+    code, seen = on_a_terminal(*SPAGREE, "score", path, stdout=subprocess.DEVNULL)
+    assert code == 0 and "0:0" in seen
     assert re.search(r"(counting (labels|items|annotators)|looking for repeats)", seen)
-    assert "0:0" in seen
     piped = subprocess.run([*SPAGREE, "score", path], capture_output=True, text=True, check=True)
     assert piped.stderr == ""

@@ -10,6 +10,8 @@ from pathlib import Path
 import polars
 import pytest
 
+from command import SPAGREE, written
+
 LOADED = """
 import json, sys
 from spagree.cli import main
@@ -30,14 +32,12 @@ def loaded(*arguments: str) -> set[str]:
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve annotators with two to four annotations per item: both intervals and every check are computed."""
-    path = tmp_path_factory.mktemp("startup") / "labels.csv"
     rows = (
-        f"i{i},ann{(5 * i + 3 * k) % 12},{'xyz'[(i * i + k) % 3 if i % 5 else 0]}\n"
+        f"i{i},ann{(5 * i + 3 * k) % 12},{'xyz'[(i * i + k) % 3 if i % 5 else 0]}"
         for i in range(300)
         for k in range(2 + i % 3)
     )
-    path.write_text("item,annotator,label\n" + "".join(rows))
-    return path
+    return written(tmp_path_factory.mktemp("startup") / "labels.csv", *rows)
 
 
 MEASURED = """
@@ -83,9 +83,7 @@ def test_quotes_take_duckdb_and_nothing_more(table: Path) -> None:
 
 
 def test_both_intervals_and_every_check_are_among_them(table: Path) -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "spagree", "score", "--json", str(table)], capture_output=True, check=True
-    )
+    shown = subprocess.run([*SPAGREE, "score", "--json", str(table)], capture_output=True, check=True)
     document = json.loads(shown.stdout)
     assert set(document["spa"]["intervals"]) == {"items", "annotators"}
     assert document["missingness"]["p"] is not None

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import spagree
-from command import Run
-from spagree.errors import DataError, UsageError
-
-HEADER = "item,annotator,label\n"
+from command import Run, written
+from spagree.errors import UsageError
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     """Six items, on which people mean the same and one of them writes it differently."""
-    path = tmp_path / "votes.csv"
-    rows = [f"{n},ann,yes\n{n},bob,Yes\n{n},cyd,{'no' if n else 'yes'}\n" for n in range(6)]
-    path.write_text(HEADER + "".join(rows), encoding="utf-8")
-    return path
+    rows = [f"{n},ann,yes\n{n},bob,Yes\n{n},cyd,{'no' if n else 'yes'}" for n in range(6)]
+    return written(tmp_path / "votes.csv", *rows)
 
 
 @pytest.mark.parametrize("command", ["items", "annotators", "classes", "pairs", "plan", "tally", "compare"])
 def test_every_command_names_labels_that_differ_in_spelling(
     command: str, table: Path, tmp_path: Path, run: Run
 ) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text(HEADER + "".join(f"{n},{who},yes\n" for n in range(6) for who in ("ann", "bob")), encoding="utf-8")
+    other = written(tmp_path / "other.csv", *(f"{n},{who},yes" for n in range(6) for who in ("ann", "bob")))
     more = {"tally": ["-o", tmp_path / "votes.json"], "compare": [other]}.get(command, [])
     code, _, err = run(command, table, *more)
     assert code == 0 and "warning: " in err and "'Yes' / 'yes'" in err
@@ -37,10 +31,8 @@ def test_every_command_names_labels_that_differ_in_spelling(
 
 
 def test_a_development_names_them_too(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "timed.csv"
-    rows = [f"{n},{who},{label},{n}\n" for n in range(20) for who, label in (("ann", "yes"), ("bob", "Yes"))]
-    path.write_text("item,annotator,label,time\n" + "".join(rows), encoding="utf-8")
-    code, _, err = run("development", path)
+    rows = [f"{n},{who},{label},{n}" for n in range(20) for who, label in (("ann", "yes"), ("bob", "Yes"))]
+    code, _, err = run("development", written(tmp_path / "timed.csv", *rows, header="item,annotator,label,time"))
     assert code == 0 and "warning: labels that differ only in spelling" in err
 
 
@@ -53,16 +45,15 @@ def test_merged_tallies_that_spell_labels_differently_are_named(tmp_path: Path, 
     for name, label in (("a", "yes"), ("b", "Yes")):
         rows = [(f"{name}{n}", who, label) for n in range(6) for who in ("ann", "bob")]
         spagree.save(spagree.tally(rows), tmp_path / f"{name}.json")
-    code, out, _ = run("score", tmp_path / "a.json", tmp_path / "b.json", "--json")
-    assert code == 0 and [each["code"] for each in json.loads(out)["warnings"]] == ["label_variants"]
+    found = run.json("score", tmp_path / "a.json", tmp_path / "b.json")
+    assert [each["code"] for each in found["warnings"]] == ["label_variants"]
 
 
 @pytest.mark.parametrize("is_file", [True, False])
 def test_a_model_that_spells_labels_differently_is_named(is_file: bool, tmp_path: Path) -> None:
     people = [(str(n), who, "no" if n % 3 else "yes") for n in range(12) for who in ("ann", "bob")]
     machine = [(str(n), "gpt", "No" if n % 3 else "Yes") for n in range(12)]
-    path = tmp_path / "gpt.csv"
-    path.write_text("item,label\n" + "".join(f"{item},{label}\n" for item, _, label in machine), encoding="utf-8")
+    path = written(tmp_path / "gpt.csv", *(f"{item},{label}" for item, _, label in machine), header="item,label")
     found = spagree.compare(people if is_file else people + machine, model={"gpt": path} if is_file else "gpt")
     assert [each.code for each in found.warnings].count("label_variants") == 1
     assert found.models["gpt"].with_humans.value == 0
@@ -84,32 +75,15 @@ def test_a_models_file_is_cleaned_like_the_labels_of_people(
     rows = [
         (f"i{n}", who, people[(n + (who == "cyd" and n % 5 == 0)) % 2]) for n in range(12) for who in ("bob", "cyd")
     ]
-    path = tmp_path / "gpt.csv"
-    path.write_text("item,label\n" + "".join(f"i{n},{machine[n % 2]}\n" for n in range(12)), encoding="utf-8")
+    path = written(tmp_path / "gpt.csv", *(f"i{n},{machine[n % 2]}" for n in range(12)), header="item,label")
     inside = spagree.compare(rows + [(f"i{n}", "gpt", machine[n % 2]) for n in range(12)], model="gpt", **options)
     apart = spagree.compare(rows, model={"gpt": path}, **options)
     assert apart.to_dict() == inside.to_dict()
     assert apart.to_dict()["models"]["gpt"]["with_humans"]["value"] > 0
 
 
-def test_missing_labels_of_a_model_are_missing(tmp_path: Path) -> None:
-    rows = [(f"i{n}", who, "ab"[n % 2]) for n in range(12) for who in ("bob", "cyd")]
-    path = tmp_path / "gpt.csv"
-    given = ["ab"[n % 2] if n < 9 else "NA" for n in range(12)]
-    path.write_text("item,label\n" + "".join(f"i{n},{label}\n" for n, label in enumerate(given)), encoding="utf-8")
-    found = spagree.compare(rows, model={"gpt": path}, missing=["NA"]).models["gpt"]
-    assert found.items == 9 and found.with_humans.value == 1
-
-
-def test_a_source_of_models_only_is_refused() -> None:
-    with pytest.raises(DataError, match="everybody in the source is a model; add the labels of people"):
-        spagree.compare([("1", "gpt", "a"), ("2", "gpt", "a")], model="gpt")
-
-
 def test_a_file_named_twice_is_refused_also_where_its_name_is_one_text(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text("item,label\n1,a\n1,b\n", encoding="utf-8")
-    name = str(path)
+    name = str(written(tmp_path / "votes.csv", "1,a", "1,b", header="item,label"))
     with pytest.raises(UsageError, match="the same file, which would count twice"):
         spagree.measure([name, name])
 
@@ -126,7 +100,7 @@ def test_a_duckdb_database_is_called_by_its_name(tmp_path: Path, run: Run) -> No
 def test_the_files_of_a_folder_with_brackets_in_its_name_are_found(tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "round [1]"
     folder.mkdir()
-    (folder / "votes.csv").write_text(HEADER + "1,ann,a\n1,bob,a\n", encoding="utf-8")
+    written(folder / "votes.csv", "1,ann,a", "1,bob,a")
     code, _, err = run("score", folder)
     assert code == 4 and f"{folder}/*.csv" in err
     assert run("score", f"{folder}/*.csv")[0] == 0

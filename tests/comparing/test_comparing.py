@@ -306,7 +306,7 @@ def test_other_models_are_left_out_of_the_people() -> None:
     apart = spagree.compare([*A, *models], model={"bot": BOT})
     said = {each.code: each for each in apart.warnings}
     assert apart.models["bot"].humans_count == 6 and "'gpt-4o', " in said["other_models_left_out"].message
-    with pytest.raises(spagree.DataError, match="everybody in the source is a model"):
+    with pytest.raises(spagree.DataError, match="everybody in the source is a model; add the labels of people"):
         spagree.compare(models, model="gpt-4o")
 
 

@@ -105,6 +105,12 @@ def test_the_same_marks_are_the_same_in_any_order_and_other_visits_are_not() -> 
     assert spagree.compare(marks, marks, seen=[seen, more], names="ab", format="spans").verdict == "cannot_tell"
 
 
+def test_who_saw_what_may_be_any_frame() -> None:
+    marks, seen = round_of(1, 0.7)
+    ours, theirs = (spagree.compare(marks, seen=each, model="p0") for each in (seen, seen.to_pandas()))
+    assert ours.to_dict() == theirs.to_dict()
+
+
 def test_clusters_that_both_sides_have_cancel_as_one() -> None:
     names = ["item", "annotator", "label", "document"]
     rounds = [[(*row, row[0][:2]) for row in labels(seed, 10, 60)] for seed in (1, 2)]

@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 import spagree
 from examples import examples
 from oracle import exactly
+from spagree.counts.tally import has_labels
 from spagree.estimate.others import InTally, Others
 from spagree.estimate.weights import REGISTRY
 
@@ -193,3 +194,50 @@ def test_very_many_combinations_of_labels_leave_the_interval(monkeypatch: pytest
     assert tally.patterns is None
     found = spagree.measure(tally).spa
     assert (found.stderr, found.low, found.high) == pytest.approx((whole.stderr, whole.low, whole.high), rel=1e-12)
+
+
+@pytest.fixture
+def without_labels(monkeypatch: pytest.MonkeyPatch) -> spagree.Tally:
+    """A tally whose kinds have no labels, because these would make too many."""
+    rows = crowd(7, 3)
+    number = sum(map(len, (spagree.tally(rows).people or {}).values()))
+    monkeypatch.setattr("spagree.counts.people.MOST_KINDS", number - 1)
+    tally = spagree.tally(rows)
+    assert tally.people and not has_labels(tally.people)
+    return tally
+
+
+def test_without_labels_the_interval_of_spa_is_as_exact(without_labels: spagree.Tally) -> None:
+    """Kappas that depend on the labels of those left out say why they have none; the others have theirs."""
+    here, there = spagree.measure(crowd(7, 3)), spagree.measure(without_labels)
+    for scheme in REGISTRY:
+        one, other = here.schemes[scheme], there.schemes[scheme]
+        assert one.interval_for == other.interval_for == "annotators"
+        assert (other.stderr, other.low, other.high) == pytest.approx((one.stderr, one.low, one.high), rel=1e-12)
+    uniform, expected = there.chance["brennan_prediger"], here.chance["brennan_prediger"]
+    assert uniform.interval_for == "annotators"
+    assert (uniform.low, uniform.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+    for name in ("krippendorff_alpha", "spa_kappa", "fleiss_kappa", "gwet_ac1"):
+        one, other = here.chance[name], there.chance[name]
+        assert other.value == one.value and other.interval_for == "items" and other.low is not None
+        assert "labels" in str(other.intervals["annotators"].undefined)
+
+
+def test_without_labels_the_tables_say_what_is_not_known(without_labels: spagree.Tally) -> None:
+    here, there = spagree.measure(crowd(7, 3)).annotators(), spagree.measure(without_labels).annotators()
+    unknown = ["commonest", "commonest_share", "one_label"]
+    judged = ["stands_out", "stands_out_undefined"]
+    assert_frame_equal(
+        there.drop(unknown + judged), here.drop(unknown + judged), check_exact=False, rel_tol=1e-9, abs_tol=1e-12
+    )
+    assert all(there[name].is_null().all() for name in unknown)
+
+
+def test_tallies_without_labels_of_kinds_are_compared(without_labels: spagree.Tally) -> None:
+    other = spagree.tally(crowd(8, 3))
+    assert other.people and not has_labels(other.people)
+    found = spagree.compare(without_labels, other).pairs[0]
+    expected = spagree.compare(crowd(7, 3), crowd(8, 3)).pairs[0]
+    assert found.difference.value == expected.difference.value
+    assert found.difference.interval_for == "annotators" and found.kappa_difference is not None
+    assert found.kappa_difference.interval_for == "items"

@@ -19,7 +19,7 @@ from spagree.estimate import CUSTOM, DEFAULT, SCHEMES, check_scheme, find, weigh
 from spagree.estimate.weights import REGISTRY, by_number, zetas
 from spagree.studies import experiments
 from spagree.studies.datasets import label_set
-from spagree.studies.rounds import Plan, annotation_curves, annotation_values, is_cached
+from spagree.studies.rounds import Plan, annotation_curves, annotation_values, result_path
 
 ITEMS = parse("a aa ab aab abc aaab aabbb cccccc")
 TALLY = tally_of(ITEMS)
@@ -181,7 +181,7 @@ def test_another_scheme_is_in_the_rounds_of_the_paper(squares: str, tmp_path: Pa
     """Not NaN: what the last checkpoint of every round holds is what spagree estimates from all annotations."""
     frame = spagree.simulate(items=40, annotators=7, per_item=(1, 7), seed=8).frame.select("item", "label")
     data = label_set("made", "Made", frame)
-    _, values, _ = annotation_values(data, 5, seed=1)
+    _, values, _ = annotation_values(data, Plan(5, 1))
     expected = [found.value for found in spagree.measure(frame).schemes.values()]
     assert list(REGISTRY).index(squares) == len(expected) - 1
     assert np.allclose(values[:, -1], expected, rtol=1e-12, atol=0)
@@ -193,6 +193,6 @@ def test_cached_rounds_of_other_schemes_are_not_used(monkeypatch: pytest.MonkeyP
     data = label_set("made", "Made", spagree.simulate(items=9, annotators=3, seed=8).frame.select("item", "label"))
     plan = Plan(rounds=2, folder=tmp_path)
     annotation_curves(data, plan)
-    assert is_cached("annotations", data, plan)
+    assert result_path("annotations", data, plan, tmp_path).exists()
     monkeypatch.setitem(REGISTRY, "squares", by_number(ABOUT, lambda n: n * n))
-    assert not is_cached("annotations", data, plan)
+    assert not result_path("annotations", data, plan, tmp_path).exists()

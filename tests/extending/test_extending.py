@@ -133,18 +133,20 @@ def test_two_packages_with_one_name_are_refused(tmp_path: Path, monkeypatch: pyt
         plugins.load(plugins.METRICS, "other")
 
 
-@pytest.mark.parametrize("value", ["no_such_module:TOOL", "math:no_such_name"])
-def test_what_cannot_be_loaded_names_its_package(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("no_such_module:TOOL", r"broken 2\.0 offers 'other', which cannot be loaded .*no_such"),
+        ("math:no_such_name", r"broken 2\.0 offers 'other', which cannot be loaded .*no_such"),
+        ("math:pi", "offers float, not a Tool"),
+    ],
+)
+def test_what_cannot_be_loaded_or_is_no_tool_is_refused(
+    value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     pretend(tmp_path, "broken", plugins.READERS, value)
-    with pytest.raises(UsageError, match=r"broken 2\.0 offers 'other', which cannot be loaded .*no_such"):
-        load("other")
-
-
-def test_a_reader_that_is_no_tool_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    pretend(tmp_path, "wrong", plugins.READERS, "math:pi")
-    with pytest.raises(UsageError, match="offers float, not a Tool"):
+    with pytest.raises(UsageError, match=message):
         load("other")
 
 

@@ -16,9 +16,10 @@ from click.testing import CliRunner, Result
 import spagree
 from command import Run
 from spagree.cli.app import cli
-from spagree.studies import datasets, study
+from spagree.studies import datasets, experiments
 from spagree.studies.datasets import StandIn
 from spagree.studies.experiments import EXPERIMENTS, PUBLISHED
+from spagree.studies.rounds import Plan
 
 NAMES = ("weight-curves", "class-curves", "samples", "annotations", "weighting", "unbiasedness")
 SIGNATURES = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
@@ -46,7 +47,7 @@ def small_stand_in() -> Any:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures take most of the time, and some tests are about tables alone."""
-    monkeypatch.setattr("spagree.studies.study.save", lambda *_, **__: [])
+    monkeypatch.setattr("spagree.studies.experiments.save", lambda *_, **__: [])
 
 
 def paper(*arguments: object) -> Result:
@@ -70,23 +71,19 @@ def test_every_experiment_writes_its_table_and_its_figures(name: str, out: Path)
         assert signature in content[:300] and len(content) > 3000
 
 
-def test_figures_have_lines_and_mark_simulated_data(out: Path) -> None:
-    for name in ("samples", "annotations", "weighting"):
-        drawn = (out / f"{name}.svg").read_text("utf-8")
-        assert "DAR, main_type (simulated stand-in)" in drawn and "MBIC, label<" in drawn
-        assert drawn.count("mark-line") >= 16 and "NaN" not in drawn
+@pytest.mark.parametrize("name", ["samples", "annotations", "weighting"])
+def test_figures_and_tables_tell_simulated_from_real_data(name: str, out: Path) -> None:
+    drawn = (out / f"{name}.svg").read_text("utf-8")
+    assert "DAR, main_type (simulated stand-in)" in drawn and "MBIC, label<" in drawn
+    assert drawn.count("mark-line") >= 16 and "NaN" not in drawn
+    found = pl.read_csv(out / f"{name}.csv").select("data", "simulated").unique()
+    assert all(simulated == data.endswith("_simulated") for data, simulated in found.rows())
+    assert ("dar_main_type_simulated", True) in found.rows() and ("fecg_label", False) in found.rows()
 
 
 def test_the_caption_contains_the_proof(out: Path) -> None:
     drawn = (out / "weight-curves.svg").read_text("utf-8")
     assert "ζ1 = 1/C² − (1/C)² = 0" in drawn and "12 rounds" not in drawn
-
-
-def test_every_table_distinguishes_simulated_and_real_data(out: Path) -> None:
-    for name in ("samples", "annotations", "weighting"):
-        found = pl.read_csv(out / f"{name}.csv").select("data", "simulated").unique()
-        assert all(simulated == data.endswith("_simulated") for data, simulated in found.rows())
-        assert ("dar_main_type_simulated", True) in found.rows() and ("fecg_label", False) in found.rows()
 
 
 def test_weighting_has_all_schemes_bias_and_squared_error(out: Path) -> None:
@@ -128,7 +125,7 @@ def test_force_runs_everything_once_more(folder: Path, tmp_path: Path, undrawn: 
     for flags in ([], ["--force"]):
         done = paper("run", "annotations", "weighting", "--data", folder, "--rounds", 3, "--out", tmp_path, *flags)
         assert done.exit_code == 0
-    assert len(list((tmp_path / study.KEPT).glob("*.npz"))) == 8 + 8 + 1  # both kinds, and pets for weighting
+    assert len(list((tmp_path / experiments.KEPT).glob("*.npz"))) == 8 + 8 + 1  # both kinds, and pets for weighting
 
 
 def test_other_seeds_and_rounds_are_other_results(folder: Path, tmp_path: Path, undrawn: None) -> None:
@@ -150,7 +147,7 @@ def test_without_data_everything_is_simulated(tmp_path: Path, monkeypatch: pytes
 def test_list_in_words_and_as_json() -> None:
     shown = paper("list").output
     assert [line.split()[0] for line in shown.splitlines()] == list(NAMES) == list(EXPERIMENTS)
-    assert json.loads(paper("list", "--json").output) == {name: each.about for name, each in EXPERIMENTS.items()}
+    assert json.loads(paper("list", "--json").output) == {name: about for name, (about, _) in EXPERIMENTS.items()}
 
 
 def test_written_files_as_json(tmp_path: Path) -> None:
@@ -158,24 +155,22 @@ def test_written_files_as_json(tmp_path: Path) -> None:
     assert sorted(found["weight-curves"]) == sorted(str(tmp_path / f"weight-curves{e}") for e in (".csv", *SIGNATURES))
 
 
-def test_an_unknown_experiment_suggests_the_nearest(tmp_path: Path, run: Run) -> None:
-    code, _, err = run("paper", "run", "wieghting", "--out", tmp_path)
-    assert code == 2 and "did you mean 'weighting'?" in err
-
-
-def test_a_missing_data_folder_is_a_file_error(tmp_path: Path, run: Run) -> None:
-    code, _, err = run("paper", "run", "weighting", "--data", tmp_path / "nowhere", "--out", tmp_path)
-    assert code == 4 and "no such folder" in err
-
-
-def test_an_output_that_is_a_file_is_a_file_error(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "taken").write_text("")
-    code, _, err = run("paper", "run", "weight-curves", "--out", tmp_path / "taken")
-    assert code == 4 and "choose another --out" in err
-
-
-def test_too_few_rounds_are_refused() -> None:
-    assert CliRunner().invoke(cli, ["paper", "all", "--rounds", "1"]).exit_code == 2
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["run", "wieghting"], 2, "did you mean 'weighting'?"),
+        (["run", "weighting", "--data", "nowhere"], 4, "no such folder"),
+        (["run", "weight-curves", "--out", "taken"], 4, "choose another --out"),
+        (["all", "--rounds", 1], 2, "--rounds"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    arguments: list[object], code: int, message: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("taken").write_text("")
+    found, _, err = run("paper", *arguments)
+    assert (found, message in err) == (code, True), err
 
 
 @pytest.mark.parametrize(("library", "extra"), [("numba", "studies"), ("altair", "charts"), ("vl_convert", "charts")])
@@ -191,7 +186,7 @@ def test_a_missing_library_names_its_extra(
 
 
 def test_bars_are_drawn_on_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:
-    with study.progress_bars() as bar:
+    with experiments.progress_bars() as bar:
         bar("annotations: X", 3)(3)
     assert "annotations" not in capsys.readouterr().err
 
@@ -214,15 +209,10 @@ def test_annotations_has_sparse_and_constant_designs(out: Path) -> None:
     assert last["variance"].to_list() == [0.0] * 8
 
 
-def test_tables_keep_full_precision(tmp_path: Path) -> None:
+def test_tables_keep_full_precision_and_columns_that_begin_empty(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 1 / 3, 2.0**-1040, 1e308]
-    path = study.Study(tmp_path).table("exact", [{"value": value} for value in values])
-    assert pl.read_csv(path)["value"].to_list() == values
-
-
-def test_columns_that_begin_empty_are_kept(tmp_path: Path) -> None:
-    path = study.Study(tmp_path).table("late", [{"n": None}] * 200 + [{"n": 3}])
-    assert pl.read_csv(path, infer_schema_length=None)["n"].drop_nulls().to_list() == [3]
+    path = experiments.Study(tmp_path).table("exact", [{"value": None}] * 200 + [{"value": value} for value in values])
+    assert pl.read_csv(path, infer_schema_length=None)["value"].drop_nulls().to_list() == values
 
 
 def test_an_interrupted_run_resumes_where_it_stopped(folder: Path, tmp_path: Path, undrawn: None) -> None:
@@ -235,13 +225,15 @@ def test_an_interrupted_run_resumes_where_it_stopped(folder: Path, tmp_path: Pat
             raise KeyboardInterrupt
         return lambda _: None
 
-    plan = study.Plan(rounds=3, folder=tmp_path / "kept")
+    def weigh(bar: Any) -> None:
+        plan = Plan(rounds=3, folder=tmp_path / "kept", bar=bar)
+        EXPERIMENTS["weighting"][1](experiments.Study(tmp_path, folder, plan))
+
     with pytest.raises(KeyboardInterrupt):
-        EXPERIMENTS["weighting"].run(study.Study(tmp_path, folder, plan, stop_at_third))
+        weigh(stop_at_third)
     assert len(list((tmp_path / "kept").iterdir())) == 2
     again: list[str] = []
-    bar = lambda description, _: again.append(description) or (lambda _: None)  # noqa: E731
-    EXPERIMENTS["weighting"].run(study.Study(tmp_path, folder, plan, bar))
+    weigh(lambda description, _: again.append(description) or (lambda _: None))
     assert len(again) == 9 - 2 and not set(seen[:2]) & set(again)
 
 

@@ -11,10 +11,16 @@ import pytest
 import xlsxwriter
 
 import spagree
+from command import written
 from spagree.studies import datasets
 from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set, other_sets, paper_sets
 
 OPINION = "Expresses writer’s opinion"
+
+
+def kept(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return written(path, *lines[1:], header=lines[0])
 
 
 def write_mbic(path: Path, sheet: str = "annotations") -> Path:
@@ -37,41 +43,33 @@ def write_mbic(path: Path, sheet: str = "annotations") -> Path:
 
 
 def write_bsmtwe(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     header = "trust_vs_disgust,surprise_vs_antecip,tweet_id,joy_vs_sadness,key,created_date,annotator_id,anger_vs_fear"
     rows = [
         "TRU,ANT,430330391403044864,JOY,1,2014-02-03,a1,dontknow",
         "DIS,ANT,430330391403044864,neutral,2,2014-02-03,a2,ANG",
         "TRU,SUR,430330391403044865,SAD,3,2014-02-03,a1,FEA",
     ]
-    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    return path
+    return kept(path, header, *rows)
 
 
 def write_dar(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     several = [{"annotator": "b", "main_type": name} for name in ("question", "humor", "other")]
+    first = [
+        {"id": "t1", "annotations": [{"annotator": "a", "main_type": "question"}, *several]},
+        {"id": "t2", "annotations": [{"annotator": "a", "main_type": "answer"}, {"annotator": "c"}]},
+    ]
     threads = [
-        {
-            "url": "https://example.org/1",
-            "posts": [
-                {"id": "t1", "annotations": [{"annotator": "a", "main_type": "question"}, *several]},
-                {"id": "t2", "annotations": [{"annotator": "a", "main_type": "answer"}, {"annotator": "c"}]},
-            ],
-        },
+        {"url": "https://example.org/1", "posts": first},
         {"posts": [{"id": "t3"}, {"id": "t4", "annotations": [{"annotator": "c", "main_type": "answer"}]}]},
     ]
-    path.write_text("\n".join(json.dumps(thread) for thread in threads) + "\n\n", encoding="utf-8")
-    return path
+    return kept(path, *map(json.dumps, threads), "")
 
 
 def write_fecg(path: Path, rows: int = 2) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     faces = ",".join(f"http://example.org/{face}.jpg,0.1,0.5,0.2,0.6" for face in "abc")
     answers = ["4100000001,1,4100000002,1,17,3", "4100000001,2,18,2,19,2,20,1"]
     lines = [f"{faces},ONE_CLASS_TRIPLET,{answers[number % 2]}" for number in range(rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return kept(path, *lines)
 
 
 def answers(frame: pl.DataFrame) -> list[tuple[str, str]]:
@@ -81,10 +79,7 @@ def answers(frame: pl.DataFrame) -> list[tuple[str, str]]:
 def test_mbic(tmp_path: Path) -> None:
     path = write_mbic(tmp_path / "mbic.xlsx")
     label, factual = datasets.mbic([path], "label"), datasets.mbic([path], "factual")
-    assert answers(label) == [
-        ("501", "Biased"), ("501", "Biased"), ("501", "Non-biased"), ("502", "Non-biased"),
-        ("502", "Non-biased"),
-    ]  # fmt: skip
+    assert answers(label) == [("501", "Biased")] * 2 + [("501", "Non-biased")] + [("502", "Non-biased")] * 2
     assert answers(factual).count(("501", OPINION)) == 2
     assert "\u2019" in OPINION
 
@@ -135,17 +130,13 @@ def test_fecg_takes_the_row_as_the_item(tmp_path: Path) -> None:
     assert found.group_by("item").len()["len"].sort().to_list() == [3, 3, 4, 4]
 
 
-def test_fecg_says_where_fields_are_missing(tmp_path: Path) -> None:
-    path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv")
-    path.write_text(path.read_text() + "a,b,c\n")
-    with pytest.raises(spagree.DataError, match=r"csv:3: 3 fields"):
-        datasets.fecg([path])
-
-
-def test_fecg_may_end_rows_with_empty_fields(tmp_path: Path) -> None:
+def test_fecg_may_end_rows_with_empty_fields_but_says_where_fields_are_missing(tmp_path: Path) -> None:
     path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv", rows=1)
     path.write_text(path.read_text().strip() + ",,\n")
     assert datasets.fecg([path])["label"].to_list() == ["1", "1", "3"]
+    path.write_text(path.read_text() + "a,b,c\n")
+    with pytest.raises(spagree.DataError, match=r"csv:2: 3 fields"):
+        datasets.fecg([path])
 
 
 @pytest.mark.parametrize("load", [datasets.mbic, datasets.bsmtwe, datasets.dar, datasets.fecg])
@@ -169,7 +160,7 @@ def test_raw_files_are_found_in_the_folder_or_a_subfolder(tmp_path: Path) -> Non
 def test_tidy_files_of_the_papers_sets_and_others(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "mbic_label.csv.gz", "wt") as file:
         file.write("item,annotator,label\n1,a,x\n1,b,y\n1,b,y\n2,a,x\n")
-    (tmp_path / "own.csv").write_text("item,annotator,label\n1,a,NA\n1,b,\n01,b,y\n")
+    written(tmp_path / "own.csv", "1,a,NA", "1,b,", "01,b,y")
     (tmp_path / "notes.txt").write_text("not data")
     found = {data.name: data for data in paper_sets(tmp_path)}
     assert found["mbic_label"].annotations == 4  # a repeat by one annotator is kept
@@ -214,9 +205,12 @@ def test_most_items_of_fecg_and_bsmtwe_have_the_usual_number(standins: dict[str,
     assert (standins["bsmtwe_anger_vs_fear_simulated"].per_item == 3).mean() == pytest.approx(0.96, abs=0.01)
 
 
-def test_a_stand_in_follows_its_seed() -> None:
+def test_a_stand_in_follows_its_seed_and_is_never_taken_for_the_real_data() -> None:
     wanted = StandIn(classes=2, usual=3, items=20)
     assert draw(wanted, 1).equals(draw(wanted, 1)) and not draw(wanted, 1).equals(draw(wanted, 2))
+    real, invented = (label_set("x", "X", draw(wanted, 1), simulated=simulated) for simulated in (False, True))
+    assert (real.name, invented.name) == ("x", "x_simulated")
+    assert real.digest != invented.digest  # so they never share a result
 
 
 def test_the_sources_are_the_papers_table() -> None:
@@ -228,14 +222,7 @@ def test_the_sources_are_the_papers_table() -> None:
 
 def test_published_files_go_before_tidy_ones(tmp_path: Path) -> None:
     write_bsmtwe(tmp_path / "bsmtwe" / "tweets_annotations.csv")
-    (tmp_path / "bsmtwe_trust_vs_disgust.csv").write_text("item,annotator,label\n1,a,x\n1,b,x\n")
+    written(tmp_path / "bsmtwe_trust_vs_disgust.csv", "1,a,x", "1,b,x")
     found = {data.name: data for data in paper_sets(tmp_path)}
     assert found["bsmtwe_trust_vs_disgust"].annotations == 3
     assert other_sets(tmp_path) == []
-
-
-def test_a_stand_in_and_the_real_data_never_share_a_result() -> None:
-    frame = draw(StandIn(classes=2, usual=3, items=20), 1)
-    real, invented = label_set("x", "X", frame), label_set("x", "X", frame, simulated=True)
-    assert (real.name, invented.name) == ("x", "x_simulated")
-    assert real.digest != invented.digest

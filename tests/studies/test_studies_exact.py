@@ -15,14 +15,11 @@ from spagree.studies import exact, experiments
 from spagree.studies.rounds import AnnotationCurves
 
 
-def test_deviations_between_numbers_of_classes_are_zero_and_rounding() -> None:
-    rows = [row for row in exact.weight_curves() if row["classes"]]
-    assert {row["deviation"] for row in rows} == {0.0}
-    assert 0 < max(abs(row["deviation_of_sums"]) for row in rows) < 1e-13
-
-
-def test_weight_curves_hold_all_curves_of_the_figure() -> None:
+def test_weight_curves_are_those_of_the_figure_and_differ_between_numbers_of_classes_by_rounding_alone() -> None:
     rows = exact.weight_curves()
+    summed = [row for row in rows if row["classes"]]
+    assert {row["deviation"] for row in summed} == {0.0}
+    assert 0 < max(abs(row["deviation_of_sums"]) for row in summed) < 1e-13
     found = Counter((row["curve"], row["classes"]) for row in rows)
     expected = [*((name, None) for name in exact.SIMPLE), *(("inv_var", classes) for classes in range(2, 8))]
     assert dict(found) == dict.fromkeys(expected, 9)
@@ -59,40 +56,26 @@ def test_the_area_is_a_function_of_the_shape_alone() -> None:
     assert all(0 <= row["shape"] <= 0.5 for row in points)
     entropies = [row["entropy"] for row in points]
     assert entropies != sorted(entropies, reverse=True)
-
-
-def test_entropy_of_a_uniform_distribution() -> None:
     assert exact.about([0.25] * 4) == {"classes": 4, "entropy": pytest.approx(log(4)), "shape": 0.0}
 
 
 N_ONLY = ("flat", "annotations", "annotations_m1", "edge", "inv_var")
 
 
-@pytest.fixture(scope="module")
-def rows() -> list[dict[str, object]]:
-    return exact.unbiasedness()
-
-
-def test_balanced_designs_are_exactly_unbiased_for_weights_that_depend_on_n_only(rows: list) -> None:
-    found = [row for row in rows if row["design"] == "balanced"]
-    assert len(found) == 11 * 6
-    assert all(row["exactly_zero"] for row in found if row["scheme"] in N_ONLY)
-
-
-def test_estimated_weights_have_a_small_bias_even_there(rows: list) -> None:
-    found = {row["scheme"]: row["bias"] for row in rows if row["design"] == "balanced" and row["removed"] == 3}
+def test_weights_by_n_are_exactly_unbiased_on_balanced_data_and_no_others_given_n_only_flat() -> None:
+    rows = exact.unbiasedness()
+    balanced, unbalanced, given = (
+        [row for row in rows if row["design"] == design] for design in ("balanced", "unbalanced", "given n")
+    )
+    assert len(balanced) == 11 * 6
+    assert all(row["exactly_zero"] for row in balanced if row["scheme"] in N_ONLY)
+    assert all(row["exactly_zero"] == (row["scheme"] == "flat") for row in given)
     # the figures of docs/mathematics.md
-    assert round(found["inv_var_class"], 4) == -0.0061
-
-
-def test_unbalanced_full_data_are_biased_for_every_scheme(rows: list) -> None:
-    found = {row["scheme"]: row["bias"] for row in rows if row["design"] == "unbalanced" and row["removed"] == 3}
-    assert [round(0.5 + found[name], 3) for name in N_ONLY[:4]] == [0.609, 0.728, 0.787, 0.870]
-
-
-def test_given_n_only_flat_is_unbiased(rows: list) -> None:
-    found = [row for row in rows if row["design"] == "given n"]
-    assert all(row["exactly_zero"] == (row["scheme"] == "flat") for row in found)
+    estimated, biased = (
+        {row["scheme"]: row["bias"] for row in part if row["removed"] == 3} for part in (balanced, unbalanced)
+    )
+    assert round(estimated["inv_var_class"], 4) == -0.0061
+    assert [round(0.5 + biased[name], 3) for name in N_ONLY[:4]] == [0.609, 0.728, 0.787, 0.870]
 
 
 def test_given_n_the_expectation_is_the_weighted_mean_of_the_full_agreements() -> None:
@@ -124,20 +107,16 @@ def test_spa_of_the_remainder_equals_that_of_spagree() -> None:
         assert float(exact.spa(kept, scheme)) == pytest.approx(found.value, rel=1e-15)
 
 
-def made(variance: list[list[float]], mean: list[list[float]] | None = None) -> AnnotationCurves:
-    values = np.array(variance)
-    means = np.zeros_like(values) if mean is None else np.array(mean)
-    steps = np.arange(1, len(values) + 1)
-    return AnnotationCurves(steps, steps * 1.0, means, values)
-
-
 def test_sums_under_the_curve_are_differences_to_flat_times_a_hundred() -> None:
     found = experiments.sums_under_curve(np.array([[2.0, 1, 2, 3, 3, 2], [1.0, 1, 1, 1, 1, 1]]))
     assert found["flat"] == 0 and found["annotations"] == -100 and found["edge"] == 100
 
 
 def test_squared_error_counts_bias_against_the_full_flat_value() -> None:
-    found = made([[1.0] * 6, [0.0] * 6], [[0.5] * 6, [0.7, *[0.9] * 5]])
+    steps = np.arange(1, 3)
+    found = AnnotationCurves(
+        steps, steps * 1.0, np.array([[0.5] * 6, [0.7, *[0.9] * 5]]), np.array([[1.0] * 6, [0.0] * 6])
+    )
     assert experiments.target(found) == 0.7
     assert experiments.squared_error(found) == pytest.approx(np.array([[1.04] * 6, [0.0, *[0.04] * 5]]))
 
@@ -158,9 +137,5 @@ def test_the_published_table_is_quoted_with_its_marks() -> None:
 
 def test_tables_in_markdown() -> None:
     rows = [{"data": "x", "edge": "−1.0", "flat": "**2.0**"}, {"data": "y", "edge": "–", "flat": "1.0"}]
-    assert experiments.markdown(rows).splitlines() == [
-        "| data | edge | flat |",
-        "|---|--:|--:|",
-        "| x | −1.0 | **2.0** |",
-        "| y | – | 1.0 |",
-    ]
+    lines = experiments.markdown(rows).splitlines()
+    assert lines == ["| data | edge | flat |", "|---|--:|--:|", "| x | −1.0 | **2.0** |", "| y | – | 1.0 |"]

@@ -18,7 +18,15 @@ import spagree
 from examples import examples
 from spagree.studies import kernels
 from spagree.studies.datasets import LabelSet, label_set
-from spagree.studies.rounds import annotation_values, checkpoints, laid_out, registered, round_seeds
+from spagree.studies.rounds import (
+    Plan,
+    annotation_values,
+    checkpoints,
+    laid_out,
+    registered,
+    round_seeds,
+    sample_curves,
+)
 
 
 def make(items: list[str]) -> LabelSet:
@@ -88,39 +96,28 @@ def test_nothing_is_recorded_before_the_first_pair() -> None:
 
 
 def test_all_rounds_end_at_the_same_bits() -> None:
-    data = SETS["varied"]
-    _, values, _ = annotation_values(data, 50, seed=1)
+    values = annotation_values(SETS["varied"], Plan(50, 1))[1]
     assert (values[:, -1] == values[0, -1]).all()
-    assert values[0, -1] == pytest.approx(by_spagree(data, np.arange(data.annotations)), rel=1e-12)
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
     import numba
 
-    most = numba.get_num_threads()
-    data = SETS["varied"]
+    most, found = numba.get_num_threads(), []
     try:
-        numba.set_num_threads(1)
-        _, alone, paired_alone = annotation_values(data, 90, seed=7)
-        numba.set_num_threads(most)
-        _, together, paired_together = annotation_values(data, 90, seed=7)
+        for threads in (1, most):
+            numba.set_num_threads(threads)
+            found.append(annotation_values(SETS["varied"], Plan(90, 7)))
     finally:
         numba.set_num_threads(most)
-    assert np.array_equal(alone, together, equal_nan=True)
-    assert np.array_equal(paired_alone, paired_together)
+    assert all(np.array_equal(*each, equal_nan=True) for each in zip(*found, strict=True))
 
 
-def test_a_seed_decides_and_rounds_differ() -> None:
-    data = SETS["varied"]
-    first, again, other = (annotation_values(data, 4, seed=seed)[1] for seed in (1, 1, 2))
-    assert np.array_equal(first, again, equal_nan=True)
+def test_a_seed_decides_and_rounds_differ_and_more_rounds_begin_with_the_same() -> None:
+    first, many, other = (annotation_values(SETS["varied"], Plan(*plan))[1] for plan in ((4, 1), (70, 1), (4, 2)))
+    assert np.array_equal(first, many[:4], equal_nan=True)
     assert not np.array_equal(first, other, equal_nan=True)
     assert not np.array_equal(first[0], first[1], equal_nan=True)
-
-
-def test_more_rounds_begin_with_the_same_rounds() -> None:
-    few, many = (annotation_values(SETS["constant"], rounds, seed=3)[1] for rounds in (5, 70))
-    assert np.array_equal(few, many[:5], equal_nan=True)
 
 
 def test_shuffling_is_fair() -> None:
@@ -149,7 +146,7 @@ import numpy as np
 from test_studies_kernels import SETS
 from spagree.studies.rounds import Plan, annotation_values, sample_curves
 for name in ("varied", "one class", "no agreement"):
-    _, values, paired = annotation_values(SETS[name], 3, seed=2)
+    _, values, paired = annotation_values(SETS[name], Plan(3, 2))
     np.savez(f"{sys.argv[1]}/{name}.npz", values=values, paired=paired, mean=sample_curves(SETS[name], Plan(3)).mean)
 """
 
@@ -160,23 +157,17 @@ def test_the_same_loops_in_plain_python_give_the_same_values(tmp_path: Path) -> 
     here = Path(__file__).parent
     command = [sys.executable, "-c", PLAIN, str(tmp_path), str(here), str(here.parent)]
     subprocess.run(command, check=True, env=environment, capture_output=True)
-    from spagree.studies.rounds import Plan, sample_curves
-
     for name in ("varied", "one class", "no agreement"):
         plain = np.load(tmp_path / f"{name}.npz")
-        _, values, paired = annotation_values(SETS[name], 3, seed=2)
+        _, values, paired = annotation_values(SETS[name], Plan(3, 2))
         assert np.allclose(plain["values"], values, rtol=1e-13, atol=0, equal_nan=True)
         assert np.array_equal(plain["paired"], paired)
         assert np.allclose(plain["mean"], sample_curves(SETS[name], Plan(3)).mean, rtol=1e-13)
 
 
-def test_numbers_below_a_bound_stay_below_it_and_reach_every_value() -> None:
+def test_seeds_of_rounds_are_all_different_and_numbers_below_a_bound_reach_every_value() -> None:
     for bound in (1, 2, 7):
-        found = {kernels._below(seed, bound) for seed in round_seeds(400, bound)}
-        assert found == set(range(bound))
-
-
-def test_seeds_of_rounds_are_all_different() -> None:
+        assert {kernels._below(seed, bound) for seed in round_seeds(400, bound)} == set(range(bound))
     seeds = round_seeds(3000, 0, 1)
     assert seeds.dtype == np.uint64 and len(set(seeds.tolist())) == 3000
     assert not set(seeds.tolist()) & set(round_seeds(3000, 0, 2).tolist())

@@ -25,7 +25,7 @@ BALANCED = simulated(items=40, annotators=6, classes=3, per_item=6, heterogeneit
 
 
 def test_weights_that_depend_on_n_are_unbiased_on_balanced_data_all_along_the_curve() -> None:
-    _, values, _ = annotation_values(BALANCED, 4000, seed=1)
+    _, values, _ = annotation_values(BALANCED, Plan(4000, 1))
     kept = ~np.isnan(values).any(axis=(0, 2))
     values = values[:, kept]
     full = values[0, -1, experiments.FLAT]
@@ -50,7 +50,7 @@ def test_on_unbalanced_data_the_schemes_end_at_different_values() -> None:
 def test_items_with_two_annotations_have_the_variance_of_sampling_without_replacement() -> None:
     """Pairs only: given M complete items, SPA is the mean of M of I values, of variance (1 − M/I)·S²/M."""
     data = make(["aa"] * 30 + ["ab"] * 20)  # from a third of the annotations on every round has a pair
-    steps, values, paired = annotation_values(data, 6000, seed=2)
+    steps, values, paired = annotation_values(data, Plan(6000, 2))
     complete = paired / 2
     spread = np.var([1.0] * 30 + [0.0] * 20, ddof=1)
     for step in range(len(steps) * 2 // 5, len(steps) - 1, 6):

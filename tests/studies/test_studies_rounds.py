@@ -11,6 +11,7 @@ import pytest
 from test_studies_kernels import SETS, by_spagree, make
 
 import spagree
+from oracle import agreement
 from spagree.studies import rounds
 from spagree.studies.rounds import (
     Plan,
@@ -19,7 +20,6 @@ from spagree.studies.rounds import (
     checkpoints,
     constant_numbers,
     constant_variance,
-    is_cached,
     result_path,
     sample_curves,
     variance,
@@ -33,26 +33,18 @@ def test_checkpoints_rise_to_the_whole(total: int, wanted: int) -> None:
     assert steps[-1] == total and steps[0] >= 1 and (np.diff(steps) > 0).all()
 
 
-def test_curves_at_full_annotation() -> None:
-    """All annotations are there in every round: no variance at all, and the mean is spagree's value."""
-    data = SETS["varied"]
-    found = annotation_curves(data, Plan(rounds=40))
+def test_curves_begin_with_a_pair_in_every_round_and_end_at_spagrees_value_without_variance() -> None:
+    data, plan = SETS["varied"], Plan(rounds=40)
+    found, (_, values, _) = annotation_curves(data, plan), annotation_values(data, plan)
+    assert len(found.annotations) == (~np.isnan(values).any(axis=(0, 2))).sum() < values.shape[1]
+    assert not np.isnan(found.mean).any()
     assert (found.variance[-1] == 0).all() and (found.variance[0] > 0).all()
     assert found.annotations[-1] == data.annotations
     assert found.mean[-1] == pytest.approx(by_spagree(data, np.arange(data.annotations)), rel=1e-12)
 
 
-def test_only_checkpoints_with_a_pair_in_every_round_are_kept() -> None:
-    data = SETS["varied"]
-    _, values, _ = annotation_values(data, 40, seed=0)
-    found = annotation_curves(data, Plan(rounds=40))
-    assert len(found.annotations) == (~np.isnan(values).any(axis=(0, 2))).sum() < values.shape[1]
-    assert not np.isnan(found.mean).any()
-
-
 def test_the_variance_of_equal_floats_is_exactly_zero() -> None:
-    values = np.full((7, 1), 0.1 + 0.2)
-    assert variance(values)[0] == 0
+    assert variance(np.full((7, 1), 0.1 + 0.2))[0] == 0
     assert variance(np.array([[1.0], [2.0], [4.0]]))[0] == pytest.approx(7 / 3)
 
 
@@ -68,11 +60,6 @@ def exact_constant_variance(items: list[str], n: int, samples: int) -> Fraction:
     total = sum(weight for weight, _ in values)
     mean = sum(weight * value for weight, value in values) / total
     return sum(weight * value**2 for weight, value in values) / total - mean**2
-
-
-def agreement(labels: tuple[str, ...]) -> Fraction:
-    pairs = list(combinations(labels, 2))
-    return Fraction(sum(a == b for a, b in pairs), len(pairs))
 
 
 SMALL = ["aabbc", "aaaa", "abc", "abab", "ab"]
@@ -121,7 +108,7 @@ def test_samples_with_all_annotations_and_all_samples_have_no_variance() -> None
 def test_a_finished_result_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, plan = SETS["constant"], Plan(rounds=5, folder=tmp_path)
     first = annotation_curves(data, plan)
-    assert is_cached("annotations", data, plan)
+    assert list(tmp_path.iterdir()) == [result_path("annotations", data, plan, tmp_path)]
     monkeypatch.setattr(rounds, "annotation_values", None)  # would fail if it were called
     again = annotation_curves(data, plan)
     assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in ("mean", "variance"))
@@ -139,12 +126,10 @@ def test_a_result_is_cached_by_everything_it_depends_on(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported_until_the_end() -> None:
-    done: list[int] = []
-    annotation_curves(SETS["constant"], Plan(rounds=130), done.append)
-    assert sum(done) == 130 and len(done) > 1
-    done.clear()
-    sample_curves(SETS["constant"], Plan(rounds=10), done.append)
-    assert sum(done) == 10 * len(constant_numbers(SETS["constant"]))
+    data, done, sampled = SETS["constant"], [], []
+    annotation_curves(data, Plan(rounds=130, bar=lambda *_: done.append))
+    sample_curves(data, Plan(rounds=10, bar=lambda *_: sampled.append))
+    assert sum(done) == 130 and len(done) > 1 and sum(sampled) == 10 * len(constant_numbers(data))
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut off", b"not a zip at all"])

@@ -70,14 +70,6 @@ class PartialAssignment:
         self.met: list[Counter[int]] = [Counter() for _ in people]  # person → items shared with others
         self._able: dict[str | None, NDArray[np.int64]] = {}
 
-    def already(self, item: int) -> int:
-        """Annotations of an item already done or assigned."""
-        return len(self.done[item]) + len(self.people_of[item])
-
-    def size(self) -> int:
-        """Annotations assigned so far."""
-        return sum(len(items) for items in self.items_of)
-
     def rows(self) -> list[tuple[int, int]]:
         """Every assigned (item, person)."""
         return [(item, person) for item, people in self.people_of.items() for person in people]
@@ -190,12 +182,7 @@ class Assignment:
     """Items that everyone gets."""
 
     def frame(self) -> polars.DataFrame:
-        """One row per annotation to make: ``item, annotator``, in item order.
-
-        >>> design = assign(["q1", "q2"], ["ann", "bob"], per_item=2)
-        >>> sorted(design.frame().rows())
-        [('q1', 'ann'), ('q1', 'bob'), ('q2', 'ann'), ('q2', 'bob')]
-        """
+        """One row per annotation to make: ``item, annotator``, in item order."""
         names = polars.Series("annotator", [person.name for person in self.people], dtype=polars.String)
         items = polars.Series("item", self.items, dtype=polars.String)
         return polars.DataFrame([items.gather(self.rows[:, 0]), names.gather(self.rows[:, 1])])
@@ -273,11 +260,7 @@ def assign(
 
 
 def numbered(people: int) -> list[str]:
-    """Names for unnamed people.
-
-    >>> numbered(2)
-    ['annotator1', 'annotator2']
-    """
+    """Names for unnamed people."""
     width = len(str(people))
     return [f"annotator{number:0{width}}" for number in range(1, people + 1)]
 
@@ -374,19 +357,18 @@ def _deal(items: Ints, partial: PartialAssignment, k: int, random: np.random.Gen
     """Give each item to eligible people with the least work; others make room if nobody has any left."""
     scarce = sorted(items.tolist(), key=lambda item: len(partial.able(item)))  # stable: random among equals
     for item in scarce:
-        for _ in range(k - partial.already(item)):
+        for _ in range(k - len(partial.done[item]) - len(partial.people_of[item])):
             try:
                 partial.add(item, random)
             except NoRoom:
-                able = len(partial.able(item))
+                able, placed = len(partial.able(item)), count(len(partial.rows()), "annotation")
                 kind = f" of kind {partial.kinds[item]!r}" if partial.kinds is not None else ""
                 few = f"only {count(able, 'annotator')}" if able else "no annotator"
                 raise DataError(
                     f"items{kind} need {count(k, 'annotator')} each, and {few} can take them; name more people for them"
                     if able < k
-                    else f"there is not enough room: after {count(partial.size(), 'annotation')}, nobody below their "
-                    f"limit can take an item{kind}; raise the limits, name more people, or ask for fewer annotations "
-                    "per item"
+                    else f"there is not enough room: after {placed}, nobody below their limit can take an item{kind}; "
+                    "raise the limits, name more people, or ask for fewer annotations per item"
                 ) from None
     return np.array(partial.rows(), dtype=np.int64).reshape(-1, 2)
 

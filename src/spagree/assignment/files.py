@@ -26,12 +26,7 @@ from spagree.write import write_atomically
 
 
 def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -> dict[str, dict[str, str]]:
-    r"""The rows of a file by item or person, in its order; the name column is guessed unless ``key`` is given.
-
-    >>> _ = Path("people.csv").write_text("annotator,language\nann,de\nbob,en\n")
-    >>> read_list("people.csv", "annotator")["bob"]
-    {'annotator': 'bob', 'language': 'en'}
-    """
+    """The rows of a file by item or person, in its order; the name column is guessed unless ``key`` is given."""
     file, columns, cells = _read(path)
     place = resolve(columns, {role: key}, [role]).positions.get(role) if key or len(columns) > 1 else 0
     if place is None:
@@ -48,12 +43,7 @@ def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -
 
 
 def read_assignment(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    r"""The (item, annotator) pairs of a file that ``spagree assign`` wrote.
-
-    >>> _ = Path("design.csv").write_text("item,annotator\nq1,ann\nq1,bob\n")
-    >>> read_assignment("design.csv")
-    [('q1', 'ann'), ('q1', 'bob')]
-    """
+    """The (item, annotator) pairs of a file that ``spagree assign`` wrote."""
     file, columns, cells = _read(path)
     if not {"item", "annotator"} <= set(columns):
         raise DataError(
@@ -110,11 +100,7 @@ def write_tasks(
 
 
 def _stems(names: list[str]) -> list[str]:
-    """File names for people: readable, safe on every system, and distinct.
-
-    >>> _stems(["Ann B.", "ann/b"])
-    ['Ann_B.', 'ann_b-2']
-    """
+    """File names for people: readable, safe on every system, and distinct."""
     seen: set[str] = set()
     stems = []
     for number, name in enumerate(names, start=1):

@@ -54,12 +54,7 @@ def annotated_pairs(frame: nw.LazyFrame[Any]) -> list[Pair]:
 
 
 def check_returned(assigned: Iterable[Pair], annotations: Iterable[Pair]) -> Returned:
-    """Compare (item, annotator) pairs that were assigned with those that were annotated.
-
-    >>> came = check_returned([("q1", "ann"), ("q1", "bob"), ("q2", "ann")], [("q1", "ann"), ("q2", "cyd")])
-    >>> came.done, came.missing, came.unplanned, came.people
-    (1, 2, 1, (('ann', 2, 1), ('bob', 1, 0)))
-    """
+    """Compare (item, annotator) pairs that were assigned with those that were annotated."""
     planned, annotated = set(assigned), set(annotations)
     done = planned & annotated
     if planned and annotated and not done:

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 import click
 
-from spagree import __version__
-from spagree.cli.console import Group, complain, note, say
+from spagree.cli.console import Group, complain, note, shown
 from spagree.errors import SpagreeError, SpansError, unknown_name
+from spagree.options import SPANS
 
 CANNOT_WRITE = 4
 OURS = 70
@@ -54,8 +54,7 @@ class _Commands(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"spagree.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(import_module(f"spagree.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -63,26 +62,22 @@ class _Commands(Group):
             formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and (Path(args[0]).exists() or args[0].startswith("example:")) and args[0] not in COMMANDS:
-            raise click.UsageError(f"{args[0]} is no command; to measure its agreement: spagree score {join(args)}")
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise click.UsageError(str(unknown_name("command", args[0], COMMANDS)))
+        name = args[0] if args else ""
+        if name not in COMMANDS and (Path(name).exists() or name.startswith("example:")):
+            raise click.UsageError(f"{name} is no command; to measure its agreement: spagree score {join(args)}")
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(str(unknown_name("command", name, COMMANDS)))
         return super().resolve_command(ctx, args)
 
 
-def _version(context: click.Context, _parameter: click.Parameter, is_asked: bool) -> None:
-    if is_asked:
-        say(f"spagree, version {__version__}")
-        context.exit()
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
-)
-@click.option("--debug", is_flag=True, expose_value=False, help="Show the full traceback of an error.")
-def cli() -> None:
-    """Measure how much annotators agree when not everyone labelled everything.
+cli = _Commands(
+    "spagree",
+    context_settings={"max_content_width": 100},
+    params=[
+        shown("--version", help="Show the version and exit."),
+        click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the full traceback of an error."),
+    ],
+    help="""Measure how much annotators agree when not everyone labelled everything.
 
     \b
     spagree score example:sparse                  try it on example data
@@ -94,15 +89,15 @@ def cli() -> None:
 
     Exit codes: 0 success, 1 gate not met, 2 wrong usage, 3 unusable data, 4 a file cannot be read or
     written, 70 a bug in spagree.
-    """
+    """,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
-    # Temporary files are also removed on SIGTERM, and when the terminal closes, unless under nohup.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if a shell started us in the background
-        signal.signal(signal.SIGINT, partial(_stop, INTERRUPTED))
-    for name, exit_code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
+    # Temporary files are also removed on SIGTERM, and when the terminal closes, unless under nohup; a shell that starts
+    # us in the background has SIGINT ignored.
+    for name, exit_code in (("SIGINT", INTERRUPTED), ("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, partial(_stop, exit_code))
@@ -124,7 +119,7 @@ def _stop(code: int, *_: object) -> NoReturn:
     raise KeyboardInterrupt if code == INTERRUPTED else SystemExit(code)
 
 
-def _run(arguments: list[str], debug: bool) -> int:
+def _run(arguments: list[str], debug: bool) -> int:  # noqa: PLR0911 (one for each outcome)
     try:
         with cli.make_context("spagree", arguments) as context:
             cli.invoke(context)
@@ -139,15 +134,11 @@ def _run(arguments: list[str], debug: bool) -> int:
         return INTERRUPTED
     except SpagreeError as error:
         is_again = "-" in arguments or any(word.startswith("--format") for word in arguments)
-        command = cli.get_command(click.Context(cli), arguments[0]) if isinstance(error, SpansError) else None
-        takes_spans = command is not None and any(option.name == "seen" for option in command.params)
-        if takes_spans and not is_again:
+        if isinstance(error, SpansError) and not is_again and _takes_spans(arguments[0]):
             note("These are marked spans, not classes: measured as with --format spans.")
-            code = _run([arguments[0], "--format", "spans", *arguments[1:]], debug)
-        else:
-            _complain(error.message.typed(), debug)
-            code = error.exit_code
-        return code
+            return _run([arguments[0], "--format", SPANS, *arguments[1:]], debug)
+        _complain(error.message.typed(), debug)
+        return error.exit_code
     except Exception as error:
         if "Query interrupted" in str(error):  # a signal during a duckdb query
             behind = error.__cause__ or error.__context__
@@ -156,6 +147,11 @@ def _run(arguments: list[str], debug: bool) -> int:
         _complain(f"a bug in spagree ({what[:300]}); please report it with the output of --debug", debug)
         return OURS
     return 0
+
+
+def _takes_spans(name: str) -> bool:
+    command = cli.get_command(click.Context(cli), name)
+    return command is not None and any(option.name == "seen" for option in command.params)
 
 
 def _complain(message: str, debug: bool) -> None:

@@ -16,8 +16,7 @@ from spagree.cli.flags import (
     figures_as_json,
     force_option,
     options_of,
-    reading_options,
-    span_options,
+    source_options,
     statistic,
     to_python,
 )
@@ -31,8 +30,7 @@ WIDE = 120
 
 
 @click.command(cls=Command)
-@reading_options(without=("text",))
-@span_options
+@source_options(without=("text",))
 @options_of(Estimating, only=("weights", "metric", "order", "level", "interval_for"))
 @statistic("--before", metavar="DATE", help="Compare one SOURCE's annotations before DATE with those from DATE on.")
 @statistic(

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import click
 
-from spagree import progress
+from spagree import __version__, progress
 from spagree.errors import FileError, UsageError
 from spagree.messages import Warning
 from spagree.write import refuse_existing
@@ -164,21 +164,23 @@ def _silence(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _show(context: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not context.resilient_parsing:
+        say(f"spagree, version {__version__}" if parameter.name == "version" else context.get_help())
+        context.exit()
+
+
+def shown(*names: str, help: str) -> click.Option:
+    """An option that prints what it is called after, like any result: a closed pipe or a full disk is an error."""
+    return click.Option(names, is_flag=True, is_eager=True, expose_value=False, callback=_show, help=help)
+
+
 class PrintedHelp(click.Command):
-    """A command whose help is printed like any result: a closed pipe or a full disk is an error."""
+    """A command whose help is printed like any result."""
 
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """Click's --help, printed like any result."""
-
-        def show(context: click.Context, _parameter: click.Parameter, is_asked: bool) -> None:
-            if is_asked and not context.resilient_parsing:
-                say(context.get_help())
-                context.exit()
-
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.callback = show
-        return option
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, add_help_option=False, **settings)
+        self.params.append(shown("-h", "--help", help="Show this message and exit."))
 
 
 class Group(PrintedHelp, click.Group):

@@ -11,23 +11,21 @@ from spagree.cli.console import note, say, warn, working
 from spagree.cli.flags import (
     Command,
     force_option,
-    is_of_spans,
     option,
-    reading_options,
-    span_options,
+    source_options,
     to_python,
 )
 from spagree.counts.saved import load_all, save
 from spagree.errors import UsageError, count
 from spagree.measuring import item_counts_and_warnings, tally_and_warnings
+from spagree.options import is_of_spans
 from spagree.present.words import figure
 from spagree.read.examples import EXAMPLES
 from spagree.write import refuse_existing
 
 
 @click.command(cls=Command)
-@reading_options(without=("text",))
-@span_options
+@source_options(without=("text",))
 @option("-o", "--output", required=True, metavar="FILE", help="Where to save it: .json, or .parquet with --keep-items.")
 @option("--keep-items", is_flag=True, help="Keep counts per item, so an item may be split across parts.")
 @force_option
@@ -105,7 +103,7 @@ def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Param
 @force_option
 def simulate(output: str, force: bool, **parameters: Any) -> None:
     """Simulate annotations whose true agreement is known, to try things out and to plan."""
-    from spagree.simulation import simulate as draw
+    from spagree.studies.simulation import simulate as draw
 
     refuse_existing(output, force=force)
     with working("drawing annotations"):

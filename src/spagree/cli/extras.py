@@ -11,7 +11,7 @@ import click
 
 from spagree.cli.console import Group, note, print_json, say
 from spagree.cli.flags import Command, option, options_of
-from spagree.errors import MissingExtraError
+from spagree.errors import MissingExtraError, unknown_name
 from spagree.options import Watching
 from spagree.present.charts.save import check_extra
 
@@ -77,40 +77,40 @@ def list_(as_json: bool) -> None:
     from spagree.studies.experiments import EXPERIMENTS
 
     if as_json:
-        print_json({name: experiment.about for name, experiment in EXPERIMENTS.items()})
+        print_json({name: about for name, (about, _) in EXPERIMENTS.items()})
         return
-    for name, experiment in EXPERIMENTS.items():
-        say(f"{name:<14} {experiment.about}")
+    for name, (about, _) in EXPERIMENTS.items():
+        say(f"{name:<14} {about}")
 
 
 @paper.command("run", cls=Command, short_help="Run one experiment, or several.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @_options
-def run(names: Sequence[str], **options: Any) -> None:
+def run(*, names: Sequence[str], data: str | None, out: str, as_json: bool, **plan: Any) -> None:
     """Run the experiments with these names; `spagree paper list` lists them."""
-    _run(names, **options)
-
-
-@paper.command("all", cls=Command, short_help="Run all experiments.")
-@_options
-def all_(**options: Any) -> None:
-    """Run all experiments, except those already finished with the same data, rounds and seed."""
-    _run((), **options)
-
-
-def _run(names: Sequence[str], *, data: str | None, out: str, as_json: bool, **plan: Any) -> None:
-    from spagree.studies.experiments import EXPERIMENTS, find
+    from spagree.studies.experiments import EXPERIMENTS, KEPT, Study, progress_bars
     from spagree.studies.rounds import Plan, load_kernels
-    from spagree.studies.study import KEPT, Study, progress_bars
 
-    experiments = {name: find(name) for name in names or EXPERIMENTS}
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise unknown_name("experiment", name, EXPERIMENTS)
     check_extra()  # report a missing extra before any work is done
     load_kernels()
     with progress_bars() as bar:
-        study = Study(Path(out), Path(data) if data else None, Plan(folder=Path(out) / KEPT, **plan), bar)
-        written = {name: [str(path) for path in experiment.run(study)] for name, experiment in experiments.items()}
+        study = Study(Path(out), Path(data) if data else None, Plan(folder=Path(out) / KEPT, bar=bar, **plan))
+        written = {name: [str(path) for path in EXPERIMENTS[name][1](study)] for name in dict.fromkeys(names)}
     if as_json:
         print_json(written)
         return
     for name, paths in written.items():
         say(f"{name}: {paths[0]} and {len(paths) - 1} more")
+
+
+@paper.command("all", cls=Command, short_help="Run all experiments.")
+@_options
+@click.pass_context
+def all_(context: click.Context, /, **options: Any) -> None:
+    """Run all experiments, except those already finished with the same data, rounds and seed."""
+    from spagree.studies.experiments import EXPERIMENTS
+
+    context.invoke(run, names=list(EXPERIMENTS), **options)

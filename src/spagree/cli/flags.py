@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,9 @@ from spagree.messages import for_command_line, opt
 from spagree.options import (
     CLEANING,
     GROUPS,
+    IN_PYTHON,
     OUTPUT,
     STATISTICS,
-    Estimating,
     Kind,
     Reading,
     Record,
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from spagree.spans import SpanAgreement
 
 F = TypeVar("F", bound=Callable[..., Any])
-SPANS = "spans"
-
 TYPES: dict[Kind, dict[str, Any]] = {
     Kind.REPEATED: {"multiple": True},
     Kind.FLAG: {"is_flag": True},
@@ -125,17 +123,14 @@ def options_of(record: Record, only: Collection[str] = (), without: Collection[s
     return apply
 
 
-span_options = options_of(Spans)
+def reading_options(*, without: Collection[str] = ()) -> Callable[[F], F]:
+    """Give a command the options for reading, with those that only the command line has."""
+    return lambda command: options_of(Reading, without=without)(salt_option(salt_file_option(command)))
 
 
-def reading_options(*, without: Collection[str] = (), with_source: bool = True) -> Callable[[F], F]:
-    """Give a command the options for reading, and SOURCE unless it has a different argument."""
-
-    def apply(command: F) -> F:
-        options = options_of(Reading, without=without)(salt_option(salt_file_option(command)))
-        return source_argument(options) if with_source else options
-
-    return apply
+def source_options(*, without: Collection[str] = ()) -> Callable[[F], F]:
+    """Give a command a SOURCE of labels or spans, with the options for reading it."""
+    return lambda command: source_argument(reading_options(without=without)(options_of(Spans)(command)))
 
 
 def to_python(options: dict[str, Any]) -> dict[str, Any]:
@@ -145,18 +140,35 @@ def to_python(options: dict[str, Any]) -> dict[str, Any]:
         raise UsageError("--salt only works with --pseudonymise; give both")
     if salt is not None and file is not None:
         raise UsageError("--salt and --salt-file both give the secret; use one of them")
-    readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
-    arguments: dict[str, Any] = {"source": _one(options["source"])}
-    for name, about in {**declared(Reading), **declared(Estimating), **declared(Spans)}.items():
-        value = options.get(name)
-        if value not in (None, ()):
-            reader = readers.get(about.kind)
-            arguments[name] = value if reader is None else reader(value)
+    arguments: dict[str, Any] = {"source": options["source"]}
+    kinds = {name: about.kind for name, about in IN_PYTHON.items()}
+    arguments |= {name: options[name] for name in kinds if options.get(name) not in (None, ())}
+    for name, value in arguments.items():
+        kind = kinds.get(name, Kind.REPEATED)  # SOURCE may be repeated, too
+        if kind is Kind.REPEATED:
+            arguments[name] = value[0] if len(value) == 1 else list(value)
+        elif kind is Kind.LISTED:
+            arguments[name] = words(value)
+        elif kind is Kind.WEIGHTS and "=" in value:
+            arguments[name] = _own_weights(value)
     if salt is not None:
         arguments["pseudonymise"] = salt
     elif file is not None:
         arguments["pseudonymise"] = Path(file)
     return arguments
+
+
+def words(typed: str) -> tuple[str, ...]:
+    """A list written with commas."""
+    return tuple(part.strip() for part in typed.split(",") if part.strip())
+
+
+def _own_weights(typed: str) -> dict[int, float]:
+    try:
+        pairs = (part.split("=") for part in typed.split(","))
+        return {int(n): float(weight) for n, weight in pairs}
+    except ValueError:
+        raise UsageError(f"--weights {typed!r}: write your own weights as 2=1,3=1.8,4=2.5") from None
 
 
 def measured(options: dict[str, Any], *, in_full: bool = False) -> Agreement:
@@ -165,15 +177,12 @@ def measured(options: dict[str, Any], *, in_full: bool = False) -> Agreement:
 
     arguments = to_python(options)
     agreement = measuring.measured(arguments.pop("source"), arguments, in_full=in_full)
-    agreement = replace(agreement, told=for_command_line)
     warn(agreement.noticed)
-    return agreement
+    return replace(agreement, told=for_command_line)
 
 
-def measured_spans(options: dict[str, Any], **refused: Any) -> SpanAgreement | None:
-    """Agreement on spans if the options ask for it, warnings printed; ``refused`` are those that mean nothing then."""
-    if not is_of_spans(options):
-        return None
+def measured_spans(options: dict[str, Any], **refused: Any) -> SpanAgreement:
+    """Agreement on spans, warnings printed; ``refused`` are options that mean nothing for them."""
     from spagree.spans import measure_spans  # what labels do not need is not loaded for them
 
     for name in (name for name, value in refused.items() if value):
@@ -184,33 +193,3 @@ def measured_spans(options: dict[str, Any], **refused: Any) -> SpanAgreement | N
     found = replace(found, findings=for_command_line(found.findings))
     warn(found.warnings)
     return found
-
-
-def is_of_spans(options: dict[str, Any]) -> bool:
-    """Whether the options ask for agreement on spans."""
-    return options["format"] == SPANS or any(options[name] not in (None, ()) for name in declared(Spans))
-
-
-def _one(typed: Sequence[str]) -> str | list[str]:
-    """A repeated option: its single value, or all of them."""
-    return typed[0] if len(typed) == 1 else list(typed)
-
-
-def words(typed: str) -> tuple[str, ...]:
-    """A list written with commas.
-
-    >>> words("low, high")
-    ('low', 'high')
-    """
-    return tuple(part.strip() for part in typed.split(",") if part.strip())
-
-
-def own_weights(typed: str) -> str | dict[int, float]:
-    """A scheme's name, or custom weights as 2=1,3=1.8."""
-    if "=" not in typed:
-        return typed
-    try:
-        pairs = (part.split("=") for part in typed.split(","))
-        return {int(n): float(weight) for n, weight in pairs}
-    except ValueError:
-        raise UsageError(f"--weights {typed!r}: write your own weights as 2=1,3=1.8,4=2.5") from None

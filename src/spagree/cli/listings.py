@@ -16,13 +16,12 @@ from spagree.cli.flags import (
     measured_spans,
     option,
     options_of,
-    reading_options,
     rows_as_json,
-    span_options,
+    source_options,
 )
 from spagree.errors import DataError, UsageError, count, there
 from spagree.estimate import NOMINAL
-from spagree.options import Estimating
+from spagree.options import Estimating, is_of_spans
 from spagree.present.next_steps import people_named, shown_by
 from spagree.present.sentences import found_annotators, found_classes, found_items, found_pairs
 from spagree.present.tables import COLUMNS, MARKED, TEAMS, plain_rows, team_rows
@@ -70,7 +69,7 @@ def _draw(rows: list[dict[str, Any]], columns: Sequence[str], finding: str = "")
 
 def _of_spans(name: str, options: dict[str, Any], worst: int, as_json: bool, **refused: Any) -> bool:
     """List the same of spans if the options ask for them; whether they do."""
-    found = measured_spans(options, **refused)
+    found = measured_spans(options, **refused) if is_of_spans(options) else None
     if found is not None:
         from spagree.present.spans import found_in_spans  # what labels do not need is not loaded for them
 
@@ -91,8 +90,7 @@ def _of_spans(name: str, options: dict[str, Any], worst: int, as_json: bool, **r
 
 
 @click.command(cls=Command)
-@reading_options()
-@span_options
+@source_options()
 @options_of(Estimating, only=("weights", "metric", "order"))
 @_worst("items")
 @rows_as_json
@@ -139,8 +137,7 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
 
 
 @click.command(cls=Command)
-@reading_options(without=("text",))
-@span_options
+@source_options(without=("text",))
 @options_of(Estimating, only=("metric", "order", "level"))
 @_worst("classes and of pairs of classes")
 @rows_as_json
@@ -163,8 +160,7 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
 
 
 @click.command(cls=Command)
-@reading_options(without=("text",))
-@span_options
+@source_options(without=("text",))
 @options_of(Estimating, only=("weights", "metric", "order", "level"))
 @_worst("annotators")
 @rows_as_json
@@ -192,8 +188,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
 
 
 @click.command(cls=Command)
-@reading_options(without=("text",))
-@span_options
+@source_options(without=("text",))
 @options_of(Estimating, only=("metric", "order", "level"))
 @option("--least", type=int, default=1, metavar="M", help="Only pairs that share at least M items.  [default: 1]")
 @_worst("pairs")

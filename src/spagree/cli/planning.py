@@ -25,13 +25,13 @@ from spagree.cli.flags import (
     options_of,
     reading_options,
     rows_as_json,
-    span_options,
+    source_options,
     statistic,
     words,
 )
 from spagree.errors import DataError, SpagreeError, UsageError, count, there
 from spagree.estimate.plan import pace, plan_expected
-from spagree.options import Estimating
+from spagree.options import Estimating, is_of_spans
 from spagree.present.charts.studies import plan_chart
 from spagree.present.document import design_rows, development_rows, plan_rows
 from spagree.present.next_steps import shown_by
@@ -57,7 +57,7 @@ NEEDED = ("weights", "metric", "order", "level")
 @rows_as_json
 @chart_option
 @force_option
-@reading_options(without=("text",), with_source=False)
+@reading_options(without=("text",))
 def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bool, **options: Any) -> None:
     """Plan how many annotations you need, from a pilot SOURCE or from the agreement you expect.
 
@@ -99,14 +99,13 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
 
 
 @click.command(cls=Command)
-@reading_options(without=("text",))
-@span_options
+@source_options(without=("text",))
 @options_of(Estimating, only=NEEDED)
 @option("--steps", type=click.IntRange(min=1), default=10, metavar="K", help="Number of steps in time.  [default: 10]")
 @rows_as_json
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
     """Print how agreement changed over time: overall, and on the items finished in the latest eighth."""
-    of_spans, told = measured_spans(options), ""
+    of_spans, told = measured_spans(options) if is_of_spans(options) else None, ""
     with working("counting annotations"):
         if of_spans is not None:
             rows = development_rows(of_spans.development(steps))
@@ -175,12 +174,8 @@ def assign(
         refuse_existing(output, force=force)
     with working("assigning"):
         listed = read_list(items, "item", options["item"])
-        people = _people(annotators, options["limit"], options["can"])
-        wanted = (
-            {item: _cell(row, options["can"], "ITEMS") for item, row in listed.items()}
-            if options["can"]
-            else list(listed)
-        )
+        people, can = _people(annotators, options["limit"], options["can"]), options["can"]
+        wanted = {item: _cell(row, can, "ITEMS") for item, row in listed.items()} if can else list(listed)
         done, kept = [], []
         if options["top_up"]:
             annotations = read(options["top_up"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -20,8 +20,7 @@ from spagree.cli.flags import (
     measured_spans,
     option,
     options_of,
-    reading_options,
-    span_options,
+    source_options,
     statistic,
     to_python,
 )
@@ -30,7 +29,7 @@ from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.watch import check_target
 from spagree.measuring import measure_each, measured
 from spagree.messages import for_command_line
-from spagree.options import TOOLS, Estimating
+from spagree.options import TOOLS, Estimating, is_of_spans
 from spagree.present.document import earlier_figures, returned_rows
 from spagree.present.sentences import explain_returned
 from spagree.present.words import figure, printable
@@ -44,9 +43,8 @@ SPA = "spa"
 
 
 @click.command(cls=Command)
-@reading_options()
+@source_options()
 @options_of(Estimating)
-@span_options
 @option("--all-questions", is_flag=True, group=TOOLS, help="Score each question of a table or of a tool's export.")
 @statistic(
     "--require",
@@ -86,25 +84,24 @@ def score(
     Databases: postgresql://… or an SQLite file, with --query. Spans: a table of item, annotator, start,
     end and label, recognised or with --format spans.
     """
-    unused = {"export": export, "all_questions": all_questions, "assignment": assignment, "since": since}
-    found = measured_spans(options, **unused, target=target)
-    if found is not None:
-        _print_spans(found, require, as_json, report, force)
+    if is_of_spans(options):
+        unused = {"export": export, "all_questions": all_questions, "assignment": assignment, "since": since}
+        _print_spans(measured_spans(options, **unused, target=target), require, as_json, report, force)
         return
     gates = [_gate(typed) for typed in require]
     if target is None:
         target = next((least for figure, least in gates if figure == SPA), None)
     if all_questions and export:
         raise UsageError("--export takes one question; choose it with --question instead of --all-questions")
-    _check_files(report, since, export, target, force)
+    _refuse_early(report, since, export, target, force)
 
     with working("counting annotations"):
         arguments = to_python(options)
-        source, in_full = arguments.pop("source"), bool(report or export)
+        source = arguments.pop("source")
         if all_questions:
             outcomes = dict(measure_each(source, **arguments))
         else:
-            outcomes = {"": measured(source, arguments, in_full=in_full)}
+            outcomes = {"": measured(source, arguments, in_full=bool(report or export))}
     outcomes = {
         question: each if isinstance(each, SpagreeError) else replace(each, told=for_command_line)
         for question, each in outcomes.items()
@@ -126,21 +123,22 @@ def score(
             paths = agreements[""].export(export, force=force)
         note(f"wrote {len(paths)} files to {export}")
 
-    codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
-    codes += [_missed(figure, least, agreements) for figure, least in gates]
-    if worst := max(codes, default=0):
-        sys.exit(worst)
+    troubles = list(_troubles(outcomes, gates))
+    for _, message in troubles:
+        complain(message)
+    if troubles:
+        sys.exit(max(code for code, _ in troubles))
 
 
 def _print_spans(found: SpanAgreement, require: Sequence[str], as_json: bool, report: str | None, force: bool) -> None:
     """Agreement on spans, the page if it is wanted, and whether it is what is required."""
-    from spagree.present.spans import spans_document, spans_summary  # what labels do not need is not loaded for them
+    from spagree.present.spans import spans_summary  # what labels do not need is not loaded for them
 
     least = [_gate(typed) for typed in require]
     if any(name != SPA for name, _ in least):
         raise UsageError("--require takes a number for spans: what the interval's lower end must reach")
     if as_json:
-        print_json(spans_document(found.findings, for_command_line(found.groups), found.source))
+        print_json(for_command_line(found.to_dict()))
     else:
         draw(spans_summary(found.findings, found.understood, for_command_line(found.groups), found.source))
     if report:
@@ -171,8 +169,8 @@ def _gate(typed: str) -> tuple[str, float]:
     return name, least
 
 
-def _check_files(report: str | None, since: str | None, export: str | None, target: float | None, force: bool) -> None:
-    """Refuse early what would fail after counting: existing files, a missing extra, an unreadable report."""
+def _refuse_early(report: str | None, since: str | None, export: str | None, target: float | None, force: bool) -> None:
+    """What would fail after counting: existing files, a missing extra, an unreadable report."""
     if since and not report:
         raise UsageError("--since is shown in the report; add --report FILE")
     if report:
@@ -214,31 +212,28 @@ def _print_all(
         draw(questions_summary({name: (a.spa, a.data.items, a.data.annotations) for name, a in agreements.items()}))
 
 
-def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
-    """Print why a question has no number; return the exit code for it."""
-    if not isinstance(outcome, SpagreeError):
-        if outcome.spa.value is not None:
-            return 0
-        outcome = SpagreeError(outcome.spa.undefined or "")
-    complain(f"spagree: {_about(question)}{outcome.message.typed()}")
-    return outcome.exit_code
-
-
-def _missed(name: str, least: float, agreements: Mapping[str, Agreement]) -> int:
-    """Print which questions do not meet a gate; return the exit code for it."""
-    code, coefficient = 0, "" if name == SPA else f" of {name}"
-    for question, agreement in agreements.items():
-        low = (agreement.spa if name == SPA else agreement.chance[name]).low
-        if low is None:
-            found = f"there is no interval{coefficient}"
-        elif low < least:
-            found = f"the interval's lower end{coefficient} is {figure(low)}"
-        else:
-            continue
-        complain(f"gate not met: {_about(question)}{found}; {least} is required")
-        code = GATE_NOT_MET
-    return code
-
-
-def _about(question: str) -> str:
-    return f"question {question!r}: " if question else ""
+def _troubles(
+    outcomes: Mapping[str, Agreement | SpagreeError], gates: Sequence[tuple[str, float]]
+) -> Iterator[tuple[int, str]]:
+    """Questions without a number, then those that do not meet a gate: an exit code and a message for each."""
+    names = {question: f"question {question!r}: " if question else "" for question in outcomes}
+    for question, outcome in outcomes.items():
+        error = outcome
+        if isinstance(error, Agreement):
+            if error.spa.value is not None:
+                continue
+            error = SpagreeError(error.spa.undefined or "")
+        yield error.exit_code, f"spagree: {names[question]}{error.message.typed()}"
+    for name, least in gates:
+        coefficient = "" if name == SPA else f" of {name}"
+        for question, outcome in outcomes.items():
+            if isinstance(outcome, SpagreeError):
+                continue
+            low = (outcome.spa if name == SPA else outcome.chance[name]).low
+            if low is None:
+                found = f"there is no interval{coefficient}"
+            elif low < least:
+                found = f"the interval's lower end{coefficient} is {figure(low)}"
+            else:
+                continue
+            yield GATE_NOT_MET, f"gate not met: {names[question]}{found}; {least} is required"

@@ -17,7 +17,7 @@ from spagree.errors import UsageError
 from spagree.estimate.models import MARGIN
 from spagree.measuring import measure
 from spagree.messages import opt
-from spagree.options import Spans, declared
+from spagree.options import is_of_spans
 from spagree.spans import measure_spans
 
 __all__ = ["Comparison", "ModelComparison", "compare", "names_of"]
@@ -85,11 +85,6 @@ def compare(
         raise UsageError(f"{opt.seen} says who saw what in one source; give it for each of the {len(sources)} sources")
     marks = zip(named, sources, seen, strict=True)
     return with_groups({name: measure_spans(source, saw, **options) for name, source, saw in marks}, options)
-
-
-def is_of_spans(options: Mapping[str, Any]) -> bool:
-    """Whether the options ask for spans."""
-    return options.get("format") == "spans" or any(options.get(name) for name in declared(Spans))
 
 
 def names_of(sources: Sequence[Any]) -> list[str]:

@@ -207,7 +207,9 @@ def _with_people(
     grouped = tally.grouped
     if grouped is not None and grouped.by is not None:
         grouped = replace(grouped, people=as_many_kinds_as_fit(tally, partial(count_people_of_groups, *known)))
-    return replace(tally, people=as_many_kinds_as_fit(tally, partial(count_people, *known, words)), grouped=grouped)
+    are_known = sum(tally.annotators.values()) == tally.annotations
+    counted = partial(count_people, *known, words, are_known=are_known)
+    return replace(tally, people=as_many_kinds_as_fit(tally, counted), grouped=grouped)
 
 
 def _item_names(held: Held, items: int) -> Iterable[Any]:

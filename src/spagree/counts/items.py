@@ -83,6 +83,13 @@ class Packing:
         size = BITS // self.bits
         return [self.labels[start : start + size] for start in range(0, len(self.labels), size)]
 
+    def labels_in(self, words: Sequence[int]) -> list[Any]:
+        """The labels that occur in the words of one item."""
+        mask, found = (1 << self.bits) - 1, []
+        for value, chunk in zip(words, self.chunks(), strict=True):
+            found += [label for place, label in enumerate(chunk) if value >> self.bits * place & mask]
+        return found
+
     def unpack(self, words: Ints) -> tuple[list[dict[Any, int]], Ints]:
         """The count of each label that occurs, and the sum of all counts, for each row of words."""
         bits, chunks = self.bits, self.chunks()
@@ -129,12 +136,16 @@ class ItemWords:
         return cls(grouped.with_columns(nw.col(N).cast(nw.Int64), narrow), packing)
 
     def counts(self) -> dict[Any, nw.Expr]:
-        """The count of each label, exact also where // divides floats, as in Spark."""
+        """The count of each label, as floats, which hold a small number times a power of two exactly.
+
+        Dividing whole numbers is slow on duckdb and not exact on Spark.
+        """
         counts, bits = {}, self.packing.bits
         for name, chunk in zip(self.packing.names, self.packing.chunks(), strict=True):
             for place, label in enumerate(chunk):
-                low, high = nw.lit(1 << bits * place), nw.lit(1 << bits * (place + 1))
-                counts[label] = (nw.col(name) % high - nw.col(name) % low) // low
+                low, high = 1 << bits * place, 1 << bits * (place + 1)
+                digit = nw.col(name) % nw.lit(high) - nw.col(name) % nw.lit(low)
+                counts[label] = digit.cast(nw.Float64) * nw.lit(1 / low)
         return counts
 
 

@@ -90,14 +90,20 @@ def people_in_codes(codes: Codes, *, labelled: bool = True) -> People | None:
 
 
 def count_people(
-    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], most: int, words: ItemWords | None, *, labelled: bool = True
+    frame: nw.LazyFrame[Any],
+    labels: Mapping[Any, int],
+    most: int,
+    words: ItemWords | None,
+    *,
+    are_known: bool,
+    labelled: bool = True,
 ) -> People | None:
-    """The same where the annotations are.
+    """The same where the annotations are; ``are_known``: each has an annotator.
 
     ``words`` are the counts of the items' labels, if they are known; ``most`` is the largest number of annotations of
     an item.
     """
-    found = _count(frame, labels, most, [ITEM], words, labelled=labelled)
+    found = _count(frame, labels, most, [ITEM], words, are_known=are_known, labelled=labelled)
     return None if found is None else found.get(NO_VALUE, {})
 
 
@@ -118,40 +124,52 @@ def _count(
     units: Sequence[str],
     words: ItemWords | None = None,
     *,
+    are_known: bool = False,
     labelled: bool,
 ) -> dict[str, People] | None:
     """By group. A unit is an item, or an item's annotations by a group.
 
     The counts of a unit's labels are put beside each of its annotations: with few classes packed into words, with many
-    one by one, and on dask, which cannot choose between sums of columns.
+    one by one; so also on dask, which cannot choose between sums of columns, and on pyarrow, which takes no large whole
+    numbers for floats.
     """
     if ANNOTATOR not in column_names(frame) or COUNT in column_names(frame):
         return None
     if words is None and len(labels) <= MOST_CLASSES:
         words = ItemWords.of(frame, Packing(list(labels), BITS // max(1, most.bit_length())), units[1:])
-    names: Sequence[Any] = ()
-    if words is None or words.packing.words > MOST_WORDS or frame.implementation.is_dask():
-        kinds = _joined(frame, units, labelled=labelled)
+    known = frame.select(*units, ANNOTATOR, LABEL)
+    if not are_known:  # a filter makes duckdb take the annotations for few, and the items for many
+        known = known.filter(~nw.col(ANNOTATOR).is_null())
+    packing = None
+    cannot_unpack = frame.implementation.is_dask() or frame.implementation.is_pyarrow()
+    if words is None or words.packing.words > MOST_WORDS or cannot_unpack:
+        kinds = _joined(known, item_label_counts(frame, units), units, labelled=labelled)
     else:
-        kinds, names = _packed(frame, words, units, labelled=labelled), words.packing.labels
+        kinds, packing = _packed(known, words, units, labelled=labelled), words.packing
     fetched = rows(kinds.head(MOST_KINDS + 1))
     if len(fetched) > MOST_KINDS:
         return None
     groups: dict[str, dict[str, dict[Kind, int]]] = {}
-    seen: dict[Kind, Kind] = {}  # one object for all annotators: there are millions of kinds, but few that differ
+    cells: dict[Any, dict[Kind, int]] = {}
+    same: dict[Any, Kind] = {}  # there are millions of kinds, but few that differ
+    person = len(units)
     for row in fetched:
-        group, (who, n, pairs, own, *of_labels, size) = row[: len(units) - 1], row[len(units) - 1 :]
-        label = other = None
-        if labelled:
-            label, other = of_labels
-            if (n, own) != (2, 1):
-                other = ""
-            elif names:
-                other = names[int(other) - names.index(label)]
-            label, other = text(label), text(other)
-        cell = groups.setdefault(group_name(group[0]) if group else NO_VALUE, {}).setdefault(text(who), {})
-        kind: Kind = int(n), int(pairs), int(own), label, other
-        kind = seen.setdefault(kind, kind)
+        who, what, size = row[:person], row[person:-1], row[-1]
+        if who not in cells:
+            group = group_name(who[0]) if person > 1 else NO_VALUE
+            cells[who] = groups.setdefault(group, {}).setdefault(text(who[-1]), {})
+        if what not in same:
+            n, pairs, own, *of_labels = what
+            label = other = None
+            if labelled:
+                label, *beside = of_labels
+                if (n, own) != (2, 1):
+                    beside = [""]
+                elif packing is not None:
+                    beside = [each for each in packing.labels_in([*map(int, beside)]) if each != label]
+                label, other = text(label), text(beside[0])
+            same[what] = int(n), int(pairs), int(own), label, other
+        cell, kind = cells[who], same[what]
         cell[kind] = cell.get(kind, 0) + int(size)
     return {group: _in_order(people) for group, people in groups.items()}
 
@@ -171,38 +189,37 @@ def _in_order(people: Mapping[str, Mapping[Kind, int]]) -> People:
     return {who: dict(sorted(people[who].items(), reverse=True)) for who in sorted(people)}
 
 
-def _packed(frame: nw.LazyFrame[Any], words: ItemWords, units: Sequence[str], *, labelled: bool) -> nw.LazyFrame[Any]:
-    """The kinds of each annotator; of two labels that differ, the sum of their places tells each the other."""
-    counts, n = words.counts(), nw.col(N)
-    places = nw.sum_horizontal(*(each * place for place, each in enumerate(counts.values())))
-    figures = words.frame.with_columns(
-        nw.sum_horizontal(*(each * (each - 1) for each in counts.values())).alias(PAIRS),
-        nw.when(n == 2).then(places).otherwise(nw.lit(UNKNOWN, nw.Int64)).alias(OTHER),
-    )
-    known = frame.filter(~nw.col(ANNOTATOR).is_null()).select(*units, ANNOTATOR, LABEL)
+def _packed(known: nw.LazyFrame[Any], words: ItemWords, units: Sequence[str], *, labelled: bool) -> nw.LazyFrame[Any]:
+    """The kinds of each annotator, from the words of each unit's counts; those of two annotations stay in the kind."""
+    counts, n, names = words.counts(), nw.col(N), words.packing.names
+    pairs = nw.sum_horizontal(*(each * each for each in counts.values())).cast(nw.Int64) - n
+    of_two = [
+        nw.when(n == 2).then(nw.col(name)).otherwise(nw.lit(0, nw.Int64)).alias(f"{OTHER}{name}") for name in names
+    ]
+    figures = words.frame.with_columns(pairs.alias(PAIRS), *(of_two if labelled else ()))
     beside = known.join(figures, on=list(units), how="inner")
-    own = nw.lit(0, nw.Int64)
+    own = nw.lit(0.0)
     for label, each in counts.items():
         own = nw.when(nw.col(LABEL) == nw.lit(label)).then(each).otherwise(own)
-    return _grouped(beside.with_columns(own.alias(OWN)), units, labelled=labelled)
+    of_labels = [LABEL, *(f"{OTHER}{name}" for name in names)] if labelled else []
+    return _grouped(beside.with_columns(own.cast(nw.Int64).alias(OWN)), units, of_labels)
 
 
-def _joined(frame: nw.LazyFrame[Any], units: Sequence[str], *, labelled: bool) -> nw.LazyFrame[Any]:
-    """The same for many classes, or many annotations of an item."""
-    counts = item_label_counts(frame, units)
+def _joined(
+    known: nw.LazyFrame[Any], counts: nw.LazyFrame[Any], units: Sequence[str], *, labelled: bool
+) -> nw.LazyFrame[Any]:
+    """The same for many classes, or many annotations of an item, from the counts of each unit's labels."""
     last = counts.group_by(*units).agg(nw.col(LABEL).max().alias(OTHER))
     first = item_sums(counts, units).select(*units, N, PAIRS, nw.col(LABEL).alias(FIRST))
     items = first.join(last, on=list(units), how="inner")
-    known = frame.filter(~nw.col(ANNOTATOR).is_null()).select(*units, ANNOTATOR, LABEL)
     own = counts.select(*units, LABEL, nw.col(COUNT).alias(OWN))
     beside = known.join(own, on=[*units, LABEL], how="inner").join(items, on=list(units), how="inner")
     other = nw.when(nw.col(LABEL) == nw.col(OTHER)).then(nw.col(FIRST)).otherwise(nw.col(OTHER))
     two = (nw.col(N) == 2) & (nw.col(OWN) == 1)
     beside = beside.with_columns(nw.when(two).then(other).otherwise(nw.col(LABEL)).alias(OTHER))
-    return _grouped(beside, units, labelled=labelled)
+    return _grouped(beside, units, [LABEL, OTHER] if labelled else [])
 
 
-def _grouped(beside: nw.LazyFrame[Any], units: Sequence[str], *, labelled: bool) -> nw.LazyFrame[Any]:
+def _grouped(beside: nw.LazyFrame[Any], units: Sequence[str], of_labels: Sequence[str]) -> nw.LazyFrame[Any]:
     """The annotations of each kind and annotator, by group."""
-    of_labels = [LABEL, OTHER] if labelled else []
     return beside.group_by(*units[1:], ANNOTATOR, N, PAIRS, OWN, *of_labels).agg(nw.len().alias(KINDS))

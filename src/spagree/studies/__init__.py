@@ -1,6 +1,7 @@
-"""The paper's experiments, tables and figures, regenerated from the public API (`spagree paper …`).
+"""Annotations whose true agreement is known, and the paper's experiments, regenerated from the public API.
 
-    datasets ─ LabelSet ─ rounds (kernels) ─ Curves ─ study ─ experiments ─ CSV and figures
+    simulation: what `spagree simulate` draws
+    datasets ─ LabelSet ─ rounds (kernels) ─ Curves ─ experiments ─ CSV and figures
     exact: figures that need no data
 
 Nothing is downloaded: docs/paper/README.md says what to put where. If a data set of the paper is missing, a

@@ -16,6 +16,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,12 @@ import polars as pl
 from spagree.counts.engines import to_polars
 from spagree.errors import DataError, FileError
 from spagree.read import read
-from spagree.simulation import simulate
+from spagree.studies.simulation import simulate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TIDY_ENDINGS = (".csv", ".csv.gz", ".parquet")
-MBIC_SHEET = "annotations"
 FECG_ANNOTATIONS = 16  # fields before them: 3 × (url + four numbers of the box) and the triplet type
 
 
@@ -55,12 +55,7 @@ class StandIn:
 
 
 def draw(standin: StandIn, seed: int) -> pl.DataFrame:
-    """Item and label of simulated annotations.
-
-    >>> frame = draw(StandIn(classes=3, usual=6, items=100, other=(5, 12), others=4), seed=1)
-    >>> frame["item"].n_unique(), frame["label"].n_unique()
-    (104, 3)
-    """
+    """Item and label of simulated annotations."""
     drawn = []
     about: dict[str, Any] = {"annotators": 40, "classes": standin.classes, "skew": standin.skew}
     sizes = (("usual", standin.items, standin.usual), ("other", standin.others, standin.other))
@@ -139,19 +134,15 @@ def _codes(column: pl.Series) -> NDArray[np.int64]:
     return column.rank("dense").cast(pl.Int64).to_numpy() - 1
 
 
-def mbic(paths: Sequence[Path], question: str) -> pl.DataFrame:
-    """Sheet ``annotations``, one row per annotation; class names keep their typographic apostrophe."""
-    return _item_and_label(paths[0], item="sentence_id", label=question, sheet=MBIC_SHEET)
+def rows_of(paths: Sequence[Path], question: str | None = None, **columns: str) -> pl.DataFrame:
+    """Item and label as spagree's own reader has them; repeats by one annotator are kept, 18-digit ids stay text."""
+    if question is not None:
+        columns["label"] = question
+    return to_polars(read(_existing(paths[0]), **columns).frame.select("item", "label")).drop_nulls()
 
 
-def bsmtwe(paths: Sequence[Path], question: str) -> pl.DataFrame:
-    """One row per annotation; 18-digit ids stay text."""
-    return _item_and_label(paths[0], item="tweet_id", label=question)
-
-
-def _item_and_label(path: Path, **columns: str) -> pl.DataFrame:
-    """Item and label as spagree's own reader has them; repeats by one annotator are kept."""
-    return to_polars(read(_existing(path), **columns).frame.select("item", "label")).drop_nulls()
+mbic = partial(rows_of, item="sentence_id", sheet="annotations")  # class names keep their typographic apostrophe
+bsmtwe = partial(rows_of, item="tweet_id")
 
 
 def dar(paths: Sequence[Path], question: str, seed: int = 0) -> pl.DataFrame:
@@ -263,7 +254,7 @@ def paper_sets(folder: Path | None, seed: int = 0) -> list[LabelSet]:
             if files:
                 found = label_set(name, title, source.load(files, question))
             elif name in tidy:
-                found = label_set(name, title, _item_and_label(tidy[name]))
+                found = label_set(name, title, rows_of([tidy[name]]))
             else:
                 found = label_set(name, title, draw(standin, seed), simulated=True)
             sets.append(found)
@@ -282,7 +273,7 @@ def other_sets(folder: Path | None) -> list[LabelSet]:
     """Every tidy file in the folder that is not one of the paper's label sets."""
     known = {f"{key}_{question}" for key, source in SOURCES.items() for question in source.questions}
     files = {name: path for name, path in _tidy_files(folder).items() if name not in known}
-    return [label_set(name, name.replace("_", " "), _item_and_label(path)) for name, path in files.items()]
+    return [label_set(name, name.replace("_", " "), rows_of([path])) for name, path in files.items()]
 
 
 def _tidy_files(folder: Path | None) -> dict[str, Path]:

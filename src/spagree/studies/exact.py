@@ -34,22 +34,13 @@ SIMPLE = [name for name, scheme in REGISTRY.items() if not scheme.needs_classes]
 
 
 def normalised(weights: Mapping[int, Number]) -> dict[int, Number]:
-    """The largest weight becomes 1.
-
-    >>> normalised({2: Fraction(1), 3: Fraction(4)})
-    {2: Fraction(1, 4), 3: Fraction(1, 1)}
-    """
+    """The largest weight becomes 1."""
     largest = max(weights.values())
     return {n: weight / largest for n, weight in weights.items()}
 
 
 def inverse_variance(distribution: Sequence[Fraction | int]) -> dict[int, Fraction]:
-    """1/Var(n), normalised, in exact rationals: C(n,2)/(2(n−2)ζ1 + ζ2).
-
-    >>> uniform = [inverse_variance([1] * classes) for classes in range(2, 8)]
-    >>> all(each == normalised({n: Fraction(comb(n, 2)) for n in ANNOTATIONS}) for each in uniform)
-    True
-    """
+    """1/Var(n), normalised, in exact rationals: C(n,2)/(2(n−2)ζ1 + ζ2)."""
     zeta1, zeta2 = zetas(distribution)
     return normalised({n: comb(n, 2) / (2 * (n - 2) * zeta1 + zeta2) for n in ANNOTATIONS})
 
@@ -78,11 +69,7 @@ def weight_curves() -> list[Row]:
 
 
 def paper_variance(n: int, classes: int) -> float:
-    """The variance for equally likely classes, summed as in the paper's appendix, in floating point.
-
-    >>> round(paper_variance(7, 2) * 84, 12)
-    1.0
-    """
+    """The variance for equally likely classes, summed as in the paper's appendix, in floating point."""
     cross = sum(
         comb(n, n0) * comb(n - n0, n1) * classes * (classes - 1) * float(classes - 2) ** (n - n0 - n1)
         * (2 if n0 != n1 else 1) * n0 * n1 * (n0 - 1) * (n1 - 1)
@@ -120,11 +107,7 @@ def class_points(seed: int) -> list[Row]:
 
 
 def about(p: Sequence[float]) -> Row:
-    """Number of classes, entropy (in nats) and shape of a class distribution.
-
-    >>> about([0.5, 0.5])["shape"], round(about([0.5, 0.5])["entropy"], 3)
-    (0.0, 0.693)
-    """
+    """Number of classes, entropy (in nats) and shape of a class distribution."""
     zeta1, zeta2 = zetas(p)
     return {"classes": len(p), "entropy": -sum(x * log(x) for x in p), "shape": float(zeta1 / zeta2)}
 
@@ -136,31 +119,19 @@ Kept = tuple[str, ...]
 
 
 def agreement(labels: str) -> Fraction:
-    """P of one item.
-
-    >>> agreement("aab")
-    Fraction(1, 3)
-    """
+    """P of one item."""
     n, pairs, _ = Cell.of(Counter(labels).values())
     return Fraction(pairs, n * (n - 1))
 
 
 def full_agreement(full: Sequence[str]) -> Fraction:
-    """What SPA estimates: the mean agreement of the items of the full data.
-
-    >>> full_agreement(BALANCED)
-    Fraction(1, 2)
-    """
+    """What SPA estimates: the mean agreement of the items of the full data."""
     return sum((agreement(labels) for labels in full), Fraction()) / len(full)
 
 
 @cache
 def spa(kept: Kept, scheme: str) -> Fraction:
-    """SPA of what was kept, with spagree's own weights, as an exact fraction.
-
-    >>> spa(("aa", "ab"), "flat")
-    Fraction(1, 2)
-    """
+    """SPA of what was kept, with spagree's own weights, as an exact fraction."""
     items = [labels for labels in kept if len(labels) > 1]
     weights = weigh(scheme, Tally.from_items(Counter(labels) for labels in kept)).by_n
     above = sum((weights[len(labels)] * agreement(labels) for labels in items), Fraction())

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 from spagree.codes import Floats
-from spagree.errors import unknown_name
+from spagree.errors import FileError
 from spagree.estimate.weights import REGISTRY
+from spagree.messages import opt
 from spagree.present.charts import studies as charts
+from spagree.present.charts.save import save
 from spagree.present.charts.studies import Axis
 from spagree.studies import exact
-from spagree.studies.datasets import LabelSet
-from spagree.studies.rounds import AnnotationCurves
-from spagree.studies.study import Study
+from spagree.studies.datasets import LabelSet, other_sets, paper_sets
+from spagree.studies.rounds import AnnotationCurves, Plan, Tick, annotation_curves, sample_curves
+from spagree.write import write_atomically
 
 SCHEME = Axis("scheme", "weights")
 ANNOTATIONS = Axis("pairable_annotations", "annotations of pairable items", format="~s")
@@ -24,6 +32,7 @@ VARIANCE = Axis("variance", "variance of SPA", log=True, format=".0e")
 PER_ITEM = Axis("annotations", "annotations of the item")
 WEIGHT = Axis("weight", "weight (largest = 1)", zero=True)
 Row = dict[str, Any]
+KEPT = "results"  # the folder of what is cached
 
 # Table 1 of the paper: Σ over the curve of (variance − variance of flat) · 10², and its best and second best.
 COLUMNS = ("edge", "flat", "annotations", "annotations_m1", "inv_var", "inv_var_class")
@@ -38,6 +47,50 @@ PUBLISHED = {
     "dar_main_type": (0.2019, 0.0, 0.0089, 0.0493, 0.2019, 0.1324),
 }
 FLAT = list(REGISTRY).index("flat")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where the data is and where results go; ``plan.folder`` caches finished parts for the next run."""
+
+    out: Path
+    data: Path | None = None
+    plan: Plan = field(default_factory=Plan)
+
+    @cached_property
+    def paper_sets(self) -> list[LabelSet]:
+        """The paper's eight label sets, real or simulated."""
+        return paper_sets(self.data, self.plan.seed)
+
+    @cached_property
+    def other_sets(self) -> list[LabelSet]:
+        """Every other tidy file in the data folder."""
+        return other_sets(self.data)
+
+    def table(self, name: str, rows: Sequence[Row]) -> Path:
+        """Write rows as NAME.csv, in full precision."""
+        frame = pl.DataFrame(list(rows), infer_schema_length=None)
+        return self._written(f"{name}.csv", frame.write_csv)
+
+    def text(self, name: str, content: str) -> Path:
+        """Write text as NAME."""
+        return self._written(name, lambda path: path.write_text(content + "\n", encoding="utf-8"))
+
+    def figure(self, name: str, chart: Any, title: str, caption: list[str]) -> list[Path]:
+        """Draw NAME.svg, NAME.pdf and NAME.png."""
+        return save(charts.captioned(chart, title, caption), self._place(name))
+
+    def _written(self, name: str, write: Callable[[Path], object]) -> Path:
+        path = self._place(name)
+        write_atomically(path, write, force=True)
+        return path
+
+    def _place(self, name: str) -> Path:
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{self.out}: cannot be created ({error.strerror}); choose another {opt.out}") from error
+        return self.out / name
 
 
 def weight_curves(study: Study) -> list[Path]:
@@ -56,8 +109,8 @@ def weight_curves(study: Study) -> list[Path]:
         "ζ1 = 1/C² − (1/C)² = 0, so 1/Var = C(n,2)/ζ2: the number of edges up to a factor, for every C. What is left "
         "on the right is rounding; in exact fractions it is 0.",
     ]
-    drawn = charts.captioned(grid, "Weights by number of annotations", proof)
-    return [study.table("weight-curves", rows), *study.figure("weight-curves", drawn)]
+    drawn = study.figure("weight-curves", grid, "Weights by number of annotations", proof)
+    return [study.table("weight-curves", rows), *drawn]
 
 
 def class_curves(study: Study) -> list[Path]:
@@ -82,12 +135,8 @@ def class_curves(study: Study) -> list[Path]:
         "Class distributions: softmax of logits uniform in (−2, 4), C = 2…10. Weights: C(n,2)/(1 + 2(n−2)·ζ1/ζ2), so "
         "ζ1/ζ2 alone decides, from 0 (edge) to 1/2 (annotations)."
     ]
-    drawn = charts.captioned(grid, "inv_var_class weights", caption)
-    return [
-        study.table("class-curves", rows),
-        study.table("class-curves-areas", dots),
-        *study.figure("class-curves", drawn),
-    ]
+    drawn = study.figure("class-curves", grid, "inv_var_class weights", caption)
+    return [study.table("class-curves", rows), study.table("class-curves-areas", dots), *drawn]
 
 
 def adding_samples(study: Study) -> list[Path]:
@@ -109,12 +158,12 @@ def adding_samples(study: Study) -> list[Path]:
         f"{study.plan.rounds:,} rounds. Solid: from rounds. Dashed: exact, W/m + (1 − m/I)·S²/m, no simulation needed."
     ]
     grid = charts.side_by_side(panels, own_colours=True)
-    drawn = charts.captioned(grid, "Adding samples with n annotations each", caption)
-    return [study.table("samples", rows), *study.figure("samples", drawn)]
+    drawn = study.figure("samples", grid, "Adding samples with n annotations each", caption)
+    return [study.table("samples", rows), *drawn]
 
 
 def _sample_rows(study: Study, data: LabelSet) -> Iterator[Row]:
-    curves = study.samples(data)
+    curves = sample_curves(data, study.plan)
     columns = (each.tolist() for each in (curves.n, curves.samples, curves.mean, curves.variance, curves.theory))
     for n, samples, mean, variance, theory in zip(*columns, strict=True):
         size = {"n": n, "samples": samples, "annotations": n * samples}
@@ -127,7 +176,7 @@ def adding_annotations(study: Study) -> list[Path]:
     panels = {}
     colour, black = Axis("n", "annotations per sample"), Axis("scheme", "sparse, weights")
     for data in study.paper_sets:
-        curves = study.annotations(data)
+        curves = annotation_curves(data, study.plan)
         sparse: list[Row] = [
             {**_about(data), "design": "sparse", "n": None, "pairable_annotations": paired, "variance": variance}
             for paired, variance in zip(curves.paired.tolist(), curves.variance[:, FLAT].tolist(), strict=True)
@@ -151,8 +200,8 @@ def adding_annotations(study: Study) -> list[Path]:
         f"{study.plan.rounds:,} rounds. Black: single annotations in random order (sparse), weights flat. Coloured: "
         "the same number of annotations for every sample."
     ]
-    drawn = charts.captioned(charts.side_by_side(panels, own_colours=True), "Adding annotations", caption)
-    return [study.table("annotations", rows), *study.figure("annotations", drawn)]
+    drawn = study.figure("annotations", charts.side_by_side(panels, own_colours=True), "Adding annotations", caption)
+    return [study.table("annotations", rows), *drawn]
 
 
 def _thinned(rows: list[Row]) -> list[Row]:
@@ -172,7 +221,7 @@ def weighting(study: Study) -> list[Path]:
 
 
 def _weighting_rows(study: Study, data: LabelSet) -> Iterator[Row]:
-    curves = study.annotations(data)
+    curves = annotation_curves(data, study.plan)
     error, truth = squared_error(curves), target(curves)
     for step, (number, paired) in enumerate(zip(curves.annotations.tolist(), curves.paired.tolist(), strict=True)):
         for place, scheme in enumerate(REGISTRY):
@@ -204,8 +253,7 @@ def _weighting_figure(study: Study, rows: list[Row], measure: str, name: str) ->
     caption = [
         f"{study.plan.rounds:,} rounds of adding single annotations; below 0 is better than flat. inv_var is edge."
     ]
-    drawn = charts.captioned(charts.side_by_side(panels), f"{words.capitalize()} by weighting scheme", caption)
-    return study.figure(name, drawn)
+    return study.figure(name, charts.side_by_side(panels), f"{words.capitalize()} by weighting scheme", caption)
 
 
 def _weighting_table(study: Study) -> list[Path]:
@@ -214,7 +262,7 @@ def _weighting_table(study: Study) -> list[Path]:
     rows: list[Row] = []
     shown = []
     for data in study.paper_sets:
-        curves = study.annotations(data)
+        curves = annotation_curves(data, study.plan)
         for title, source, sums in (
             (data.plain_title, "paper, variance", dict(zip(COLUMNS, PUBLISHED[data.plain_name], strict=True))),
             (data.title, "spagree, variance", sums_under_curve(curves.variance)),
@@ -254,13 +302,7 @@ def marked(values: Mapping[str, float]) -> dict[str, str]:
 
 
 def markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table of the rows; numbers right-aligned.
-
-    >>> print(markdown([{"scheme": "flat", "sum": "**−1.2346**"}]))
-    | scheme | sum |
-    |---|--:|
-    | flat | **−1.2346** |
-    """
+    """A table of the rows; numbers right-aligned."""
     figures = {name for row in rows for name, text in row.items() if text.strip("*−")[:1].isdigit()}
     ruler = "|".join("--:" if name in figures else "---" for name in rows[0])
     lines = [f"| {' | '.join(cells)} |" for cells in (rows[0], *(row.values() for row in rows))]
@@ -284,40 +326,35 @@ def unbiasedness(study: Study) -> list[Path]:
         "not quite for weights estimated from the labels.",
         "Unbalanced full data and the n that happened to stay: biased; given n, only flat is not.",
     ]
-    drawn = charts.captioned(charts.side_by_side(panels), "Where SPA is unbiased, and where not", caption)
-    return [study.table("unbiasedness", rows), *study.figure("unbiasedness", drawn)]
+    grid = charts.side_by_side(panels)
+    drawn = study.figure("unbiasedness", grid, "Where SPA is unbiased, and where not", caption)
+    return [study.table("unbiasedness", rows), *drawn]
 
 
 def _about(data: LabelSet) -> Row:
     return {"data": data.name, "simulated": data.simulated}
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """A name for the command line, one sentence, and what it does."""
-
-    about: str
-    run: Callable[[Study], list[Path]]
-
-
+# name → what it shows, and what makes it
 EXPERIMENTS = {
-    "weight-curves": Experiment("weights by number of annotations; inv_var is edge", weight_curves),
-    "class-curves": Experiment("inv_var_class weights of sampled class distributions", class_curves),
-    "samples": Experiment("variance when adding samples with n annotations each", adding_samples),
-    "annotations": Experiment("variance when adding single annotations", adding_annotations),
-    "weighting": Experiment("variance and squared error by weighting scheme; the paper's table", weighting),
-    "unbiasedness": Experiment("exact bias by enumeration, where it is 0 and where not", unbiasedness),
+    "weight-curves": ("weights by number of annotations; inv_var is edge", weight_curves),
+    "class-curves": ("inv_var_class weights of sampled class distributions", class_curves),
+    "samples": ("variance when adding samples with n annotations each", adding_samples),
+    "annotations": ("variance when adding single annotations", adding_annotations),
+    "weighting": ("variance and squared error by weighting scheme; the paper's table", weighting),
+    "unbiasedness": ("exact bias by enumeration, where it is 0 and where not", unbiasedness),
 }
 
 
-def find(name: str) -> Experiment:
-    """An experiment by its name.
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int], Tick]]:
+    """One bar per experiment and data set, on standard error; none if that is not a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
 
-    >>> find("wieghting")
-    Traceback (most recent call last):
-    spagree.errors.UsageError: unknown experiment 'wieghting'; did you mean 'weighting'? Known: weight-curves, \
-class-curves, samples, annotations, weighting, unbiasedness
-    """
-    if name not in EXPERIMENTS:
-        raise unknown_name("experiment", name, EXPERIMENTS)
-    return EXPERIMENTS[name]
+        def bar(description: str, total: int) -> Tick:
+            task = progress.add_task(description, total=total)
+            return lambda done: progress.advance(task, done)
+
+        yield bar

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -27,18 +27,27 @@ CHECKPOINTS = 100
 AT_ONCE = 60
 LEAST_SHARE = 0.1  # a number of annotations per sample is tried if at least this share of items has that many
 
-Tick = Callable[[int], None]
+Tick = Callable[[int], object]
+
+
+def _unseen(_about: str, _rounds: int) -> Tick:
+    return lambda _done: None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the experiments are run; results are cached by all of this and the data."""
+    """How the experiments are run; results are cached by rounds, seed and data."""
 
     rounds: int = 3000
     seed: int = 0
     force: bool = False
+    """Run again what was cached before."""
     folder: Path | None = None
     """Where results are cached; None disables caching."""
+    bar: Callable[[str, int], Tick] = _unseen
+    """Starts a progress bar of so many rounds; what it returns is told how many more are done."""
+    made: set[Path] = field(default_factory=set)
+    """The results of this run, which ``force`` does not make again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,11 +84,7 @@ def load_kernels() -> Any:
 
 
 def checkpoints(total: int, wanted: int = CHECKPOINTS) -> NDArray[np.int64]:
-    """Up to ``wanted`` evenly spaced numbers, ending at ``total``.
-
-    >>> checkpoints(10, 4).tolist(), checkpoints(3).tolist()
-    ([2, 5, 8, 10], [1, 2, 3])
-    """
+    """Up to ``wanted`` evenly spaced numbers, ending at ``total``."""
     steps = np.round(np.linspace(0, total, min(wanted, total) + 1)[1:]).astype(np.int64)
     return np.unique(steps)
 
@@ -89,19 +94,19 @@ def round_seeds(rounds: int, *key: int) -> NDArray[np.uint64]:
     return np.asarray(np.random.SeedSequence(list(key)).generate_state(rounds, np.uint64), np.uint64)
 
 
-def annotation_values(data: LabelSet, rounds: int, seed: int, tick: Tick | None = None) -> tuple[Any, Any, Any]:
+def annotation_values(data: LabelSet, plan: Plan) -> tuple[Any, Any, Any]:
     """Checkpoints, values[round, checkpoint, scheme] and the pairable annotations[round, checkpoint]."""
-    kernels = load_kernels()
+    kernels, rounds = load_kernels(), plan.rounds
+    tick = plan.bar(f"annotations: {data.title}", rounds)
     steps = checkpoints(data.annotations)
     values = np.full((rounds, len(steps), len(REGISTRY)), np.nan)
     paired = np.zeros((rounds, len(steps)), np.int64)
-    seeds = round_seeds(rounds, seed, 1)
+    seeds = round_seeds(rounds, plan.seed, 1)
     laid, schemes = laid_out(data), registered(int(data.per_item.max()))
     for start in range(0, rounds, AT_ONCE):
         part = slice(start, start + AT_ONCE)
         kernels.add_annotations(*laid, steps, schemes, seeds[part], values[part], paired[part])
-        if tick:
-            tick(len(seeds[part]))
+        tick(len(seeds[part]))
     return steps, values, paired
 
 
@@ -123,11 +128,11 @@ def registered(largest: int) -> tuple[Any, Any]:
     return by_classes, weights
 
 
-def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> AnnotationCurves:
+def annotation_curves(data: LabelSet, plan: Plan) -> AnnotationCurves:
     """Add single annotations in random order, ``plan.rounds`` times."""
 
     def run() -> dict[str, Any]:
-        steps, values, paired = annotation_values(data, plan.rounds, plan.seed, tick)
+        steps, values, paired = annotation_values(data, plan)
         kept = ~np.isnan(values).any(axis=(0, 2))
         values = values[:, kept]
         return {
@@ -146,16 +151,17 @@ def variance(values: Floats) -> Floats:
     return np.asarray(shifted.var(axis=0, ddof=1))
 
 
-def sample_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> SampleCurves:
+def sample_curves(data: LabelSet, plan: Plan) -> SampleCurves:
     """Add whole samples in random order, with n annotations each, for every n that enough items have."""
 
     def run() -> dict[str, Any]:
-        kernels = load_kernels()
+        kernels, numbers = load_kernels(), constant_numbers(data)
+        tick = plan.bar(f"samples: {data.title}", plan.rounds * len(numbers))
         per_item = data.per_item
         starts = np.concatenate([[0], np.cumsum(per_item)])
         label = data.label[np.argsort(data.item, kind="stable")]
         parts = []
-        for n in constant_numbers(data):
+        for n in numbers:
             chosen = np.flatnonzero(per_item >= n)
             steps = checkpoints(len(chosen))
             values = np.zeros((plan.rounds, len(steps)))
@@ -163,8 +169,7 @@ def sample_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> Sampl
             for start in range(0, plan.rounds, AT_ONCE):
                 part = slice(start, start + AT_ONCE)
                 kernels.add_samples(label, starts, chosen, n, data.classes, steps, seeds[part], values[part])
-                if tick:
-                    tick(len(seeds[part]))
+                tick(len(seeds[part]))
             figures = (values.mean(axis=0), variance(values), constant_variance(data, n, steps))
             parts.append((np.full(len(steps), n), steps, *figures))
         names = ("n", "samples", "mean", "variance", "theory")
@@ -210,17 +215,12 @@ def result_path(kind: str, data: LabelSet, plan: Plan, folder: Path) -> Path:
     return folder / f"{kind}-{data.name}-{hashlib.sha256(about.encode()).hexdigest()[:12]}.npz"
 
 
-def is_cached(kind: str, data: LabelSet, plan: Plan) -> bool:
-    """Whether the result for these data and parameters is cached."""
-    return bool(plan.folder and not plan.force and result_path(kind, data, plan, plan.folder).exists())
-
-
 def _cached(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any]]) -> Mapping[str, Any]:
     """The cached result, or a new one, which is then cached; never a partial result."""
     if plan.folder is None:
         return run()
     path = result_path(kind, data, plan, plan.folder)
-    if is_cached(kind, data, plan):
+    if path.exists() and (path in plan.made or not plan.force):
         # a damaged file is written again
         with suppress(OSError, EOFError, ValueError, BadZipFile), path.open("rb") as file, np.load(file) as arrays:
             return dict(arrays)
@@ -232,4 +232,5 @@ def _cached(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, A
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, write, force=True)
+    plan.made.add(path)
     return result
