@@ -14,21 +14,8 @@ from spagree.counts.mark_tally import MarkTally
 from spagree.counts.marks import CodedMarks, tally_marks
 from spagree.counts.saved import saved_counts
 from spagree.errors import UsageError, unknown_name
-from spagree.estimate.marks import (
-    NOT_WHO,
-    MarkData,
-    MarkFindings,
-    disputed_texts,
-    find_marks,
-    mark_annotators,
-    mark_classes,
-    mark_confusion,
-    mark_development,
-    mark_groups,
-    mark_items,
-    mark_pairs,
-    mark_people,
-)
+from spagree.estimate import marks as estimated
+from spagree.estimate.marks import NOT_WHO, MarkData, MarkFindings, find_marks
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.pairs import Overlap, overlap
 from spagree.estimate.uncertainty import AUTO, Estimate, check_interval_for, check_level
@@ -108,25 +95,26 @@ def measure_spans(
     check_interval_for(interval_for)
     reading = _for_marks(options)
     chosen: dict[str, Any] = {"weights": weights, "level": level, "interval_for": interval_for}
-    seen_as, texts_as = (each if each is None or isinstance(each, str | Path) else True for each in (seen, texts))
-    typed: dict[str, Any] = {"start": start, "end": end, "length": length, "quote": quote, "edges": edges, "mark": mark}
-    typed |= {"seen": seen_as, "texts": texts_as}  # frames do not compare
-    typed |= {**reading, "format": "spans"}
+    places: dict[str, Any] = {"start": start, "end": end, "length": length, "quote": quote, "edges": edges}
+    tables = [each if each is None or isinstance(each, str | Path) else True for each in (seen, texts)]
+    typed = {**places, "mark": mark, "seen": tables[0], "texts": tables[1], **reading, "format": "spans"}
     usual = {**defaults(Reading), **defaults(Estimating)}
     asked = {name: value for name, value in {**typed, **chosen}.items() if value != usual.get(name)}
-    named = Source(None if True in (seen_as, texts_as) else source, asked)
-    counted = _counted(source)
+    named = Source(None if True in tables else source, asked)  # frames do not compare
+    # Counts that already exist: in memory, saved, or saved in parts
+    counted = source if isinstance(source, MarkTally) else saved_counts(source)
+    if counted is not None and not isinstance(counted, MarkTally):
+        raise UsageError("these are counts of labels, not of marks; measure them without the options for spans")
     if counted is not None:
         late = [opt[name] for name in asked if name in typed and name != "format"]
         if late:
             raise UsageError(f"{', '.join(late)} has no effect on a tally; give it when counting the marks")
         return SpanAgreement(find_marks(counted, counted.seen or "given", **chosen), counted, chosen)
-    places = {"start": start, "end": end, "length": length, "quote": quote}
-    rows = read_marks(source, seen, edges, mark or (), texts, **places, **reading)
+    rows = read_marks(source, seen, mark=mark or (), texts=texts, **places, **reading)
     marks = CodedMarks.of(rows)
     findings = find_marks(marks, rows.how, **chosen)
-    data = replace(findings.data, left_out=rows.left_out)
-    findings = replace(findings, data=data, warnings=(*rows.warnings, *findings.warnings))
+    data, warnings = replace(findings.data, left_out=rows.left_out), (*rows.warnings, *findings.warnings)
+    findings = replace(findings, data=data, warnings=warnings)
     return SpanAgreement(findings, marks, chosen, rows.understood, options.get("by"), named)
 
 
@@ -164,14 +152,6 @@ def _for_marks(options: Mapping[str, Any]) -> dict[str, Any]:
         if name not in FOR_MARKS and value != known[name]:
             raise UsageError(f"{opt[name]} is not for spans; leave it out")
     return {name: value for name, value in options.items() if name in FOR_MARKS}
-
-
-def _counted(source: Any) -> MarkTally | None:
-    """Counts that already exist: in memory, saved, or saved in parts."""
-    counted = source if isinstance(source, MarkTally) else saved_counts(source)
-    if counted is not None and not isinstance(counted, MarkTally):
-        raise UsageError("these are counts of labels, not of marks; measure them without the options for spans")
-    return counted
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,7 +195,9 @@ class SpanAgreement:
     @cached_property
     def groups(self) -> Groups | None:
         """The groups of items or annotators, compared; None without ``by``."""
-        return None if self.by is None else mark_groups(self.marks, self.by, self.findings.seen, **self.options)
+        if self.by is None:
+            return None
+        return estimated.mark_groups(self.marks, self.by, self.findings.seen, **self.options)
 
     def only(self, visits: Any) -> SpanAgreement:
         """Agreement on some of the visits, by their places."""
@@ -252,37 +234,33 @@ class SpanAgreement:
         """What to know about the figures."""
         return self.findings.warnings
 
-    @cached_property
-    def _classes(self) -> polars.DataFrame:
-        return mark_classes(self.counted, **self.options)
-
     def classes(self) -> polars.DataFrame:
         """How often another annotator makes the same mark, and what else it meets, by label."""
-        return self._classes.clone()
+        return estimated.mark_classes(self.counted, **self.options)
 
     def confusion(self) -> polars.DataFrame:
         """The labels that people exchange in one place, or in overlapping ones."""
-        return mark_confusion(self.counted, self.options["weights"])
+        return estimated.mark_confusion(self.counted, self.options["weights"])
 
     def annotators(self) -> polars.DataFrame:
         """How many of each annotator's marks others confirmed, and how many of theirs were found."""
-        return mark_annotators(self.marks, self.options["level"])
+        return estimated.mark_annotators(self.marks, self.options["level"])
 
     def pairs(self) -> polars.DataFrame:
         """The F1 of each pair of annotators on the items both saw."""
-        return mark_pairs(self.marks, self.options["level"])
+        return estimated.mark_pairs(self.marks, self.options["level"])
 
     def items(self) -> polars.DataFrame:
         """Agreement of each item, those that lose most first."""
-        return mark_items(self.marks)
+        return estimated.mark_items(self.marks)
 
     def development(self, steps: int = 40) -> polars.DataFrame:
         """Agreement on whole spans over ``time``, and on the items finished most recently."""
-        return mark_development(self.marks, steps, self.options["weights"], self.options["level"])
+        return estimated.mark_development(self.marks, steps, self.options["weights"], self.options["level"])
 
     def overlap(self) -> Overlap:
         """Who shares items with whom: teams that never met, thin bridges between them, people alone."""
-        return overlap(mark_people(self.marks).codes)
+        return overlap(estimated.mark_people(self.marks).codes)
 
     def report(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write one HTML page: the number, and the texts that are marked most differently, with everybody's marks.
@@ -304,10 +282,10 @@ class SpanAgreement:
 
         source = self.source and self.source.without_folders()
         if isinstance(self.counted, MarkTally):
-            disputed, tables = [], {"classes": self._classes} if self.counted.has_classes else {}
+            disputed, tables = [], {"classes": self.classes()} if self.counted.has_classes else {}
         else:
-            disputed = disputed_texts(self.counted, MOST_TEXTS)
-            tables = {"classes": self._classes, "annotators": self.annotators()}
+            disputed = estimated.disputed_texts(self.counted, MOST_TEXTS)
+            tables = {"classes": self.classes(), "annotators": self.annotators()}
         return spans_page(self.findings, disputed, tables, self.understood, source, self.groups)
 
     def to_dict(self) -> dict[str, Any]:

@@ -233,6 +233,8 @@ def test_unknown_annotators_and_very_many_annotations_are_not_searched() -> None
         ("['it\\'s', \"b\"]", ["it\\'s", "b"]),
         ("[a, b c]", ["a", "b c"]),
         ("[1 2 30]", ["1", "2", "30"]),
+        ("['a' 'b']", ["a", "b"]),
+        ("{'a', 'b'}", ["a", "b"]),
         ("{a,b}", ["a", "b"]),
         ('{"a b",c}', ["a b", "c"]),
         ("[a b]", ["[a b]"]),  # words in brackets are no list
@@ -262,6 +264,7 @@ def test_options_of_a_label(label: str, options: list[str]) -> None:
         (['["a", "b"]', '["b"]', '["a"]'], "|"),
         (["2024/01/02", "2024/01/03"], None),
         (["either; or", "neither; nor"], None),
+        (["yes, always", "no, never"], None),
         ([1, 2, 3], None),
         (["x" * 50 + ";y", "x" * 50, "y"], None),
         (["1,5", "2,5", "1", "2"], None),  # decimal commas

@@ -93,17 +93,13 @@ def test_one_repeat_is_reported_in_the_singular() -> None:
     ]
 
 
-def test_without_repeats_there_is_no_warning() -> None:
+def test_without_repeats_or_annotators_there_is_no_warning() -> None:
     frame = votes(("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x"), ("q2", "bob", "y"))
     for policy in ("error", "first", "last"):
-        assert counted(frame, Policies(duplicates=policy)).warnings == ()
-        assert counted(frame, Policies(duplicates=policy)).tally.left_out == {}
-
-
-def test_without_annotators_repeats_cannot_be_seen() -> None:
+        found = counted(frame, Policies(duplicates=policy))
+        assert found.warnings == () and found.tally.left_out == {}
     found = counted(REPEATED.drop("annotator"))
-    assert found.tally.annotations == 5
-    assert found.warnings == ()
+    assert found.tally.annotations == 5 and found.warnings == ()
 
 
 def test_annotations_without_an_annotator_are_never_repeats() -> None:
@@ -142,12 +138,6 @@ def test_different_labels_are_refused_with_source_rows_and_labels() -> None:
     assert caught.value.total == 1
 
 
-def test_conflicts_without_rows_are_named_without_a_place() -> None:
-    with pytest.raises(DuplicateError) as caught:
-        counted(CONFLICT.drop("row"))
-    assert caught.value.problems == ("annotator 'ann' labelled item 'q1' 'x' and 'y'",)
-
-
 def test_the_first_three_conflicts_are_shown_and_all_are_counted() -> None:
     # the second labels stand far below the first ones, as in two files put together
     first = [(f"q{i:03}", "ann", "x") for i in range(200)]
@@ -170,61 +160,44 @@ def test_the_first_three_conflicts_are_shown_and_all_are_counted() -> None:
     )
 
 
-def test_only_conflicting_annotators_of_an_item_are_named() -> None:
-    frame = votes(
-        ("q1", "ann", "x"),
-        ("q1", "bob", "x"),
-        ("q2", "bob", "x"),
-        ("q1", "ann", "y"),
-        ("q2", "bob", "z"),
-        ("q2", "ann", "x"),
-    )
+MANY = [("q1", "ann", f"{i}") for i in range(1, 8)]
+TWO_PEOPLE = [("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "bob", "x"), ("q1", "ann", "y"), ("q2", "bob", "z")]
+
+
+@pytest.mark.parametrize(
+    ("frame", "problems"),
+    [
+        (CONFLICT.drop("row"), ["annotator 'ann' labelled item 'q1' 'x' and 'y'"]),
+        (
+            votes(*TWO_PEOPLE, ("q2", "ann", "x")),
+            [
+                "votes.csv:4: annotator 'ann' labelled item 'q1' 'x' (row 1) and 'y' (row 4)",
+                "votes.csv:5: annotator 'bob' labelled item 'q2' 'x' (row 3) and 'z' (row 5)",
+            ],
+        ),
+        (
+            votes(("q2", "ann", "x"), ("q1", "ann", "y"), ("q2", "ann", "y"), ("q1", "ann", "x")),
+            [
+                "votes.csv:3: annotator 'ann' labelled item 'q2' 'x' (row 1) and 'y' (row 3)",
+                "votes.csv:4: annotator 'ann' labelled item 'q1' 'y' (row 2) and 'x' (row 4)",
+            ],
+        ),
+        (
+            votes(*MANY).drop("row"),
+            ["annotator 'ann' labelled item 'q1' '1' and '2' and '3' and '4' and 3 more labels"],
+        ),
+        (votes(*MANY[:4]).drop("row"), ["annotator 'ann' labelled item 'q1' '1' and '2' and '3' and '4'"]),
+        (
+            pl.DataFrame({"item": [7, 7], "annotator": [1, 1], "label": [True, False]}),
+            ["annotator '1' labelled item '7' 'false' and 'true'"],
+        ),
+    ],
+    ids=["no rows", "only who contradicts", "in the order of the file", "very many labels", "four labels", "numbers"],
+)
+def test_conflicts_are_named_with_their_rows(frame: pl.DataFrame, problems: list[str]) -> None:
     with pytest.raises(DuplicateError) as caught:
         counted(frame)
-    assert caught.value.problems == (
-        "votes.csv:4: annotator 'ann' labelled item 'q1' 'x' (row 1) and 'y' (row 4)",
-        "votes.csv:5: annotator 'bob' labelled item 'q2' 'x' (row 3) and 'z' (row 5)",
-    )
-
-
-def test_conflicts_are_named_in_the_order_of_the_file() -> None:
-    rows = [("q2", "ann", "x"), ("q1", "ann", "y"), ("q2", "ann", "y"), ("q1", "ann", "x")]
-    with pytest.raises(DuplicateError) as caught:
-        counted(votes(*rows))
-    assert caught.value.problems == (
-        "votes.csv:3: annotator 'ann' labelled item 'q2' 'x' (row 1) and 'y' (row 3)",
-        "votes.csv:4: annotator 'ann' labelled item 'q1' 'y' (row 2) and 'x' (row 4)",
-    )
-
-
-def test_an_annotator_with_very_many_labels_does_not_fill_the_screen() -> None:
-    with pytest.raises(DuplicateError) as caught:
-        counted(votes(*[("q1", "ann", f"{i}") for i in range(1, 8)]).drop("row"))
-    assert caught.value.problems == (
-        "annotator 'ann' labelled item 'q1' '1' and '2' and '3' and '4' and 3 more labels",
-    )
-    with pytest.raises(
-        DuplicateError,
-        match=exactly(
-            'once an annotator gave one item different labels; choose one with duplicates="first" or '
-            'duplicates="last" (set combines them, keep counts each), or check that item, annotator and label are'
-            " the right columns\n  annotator 'ann' labelled item 'q1' '1' and '2' and '3' and '4'"
-        ),
-    ):
-        counted(votes(*[("q1", "ann", f"{i}") for i in range(1, 5)]).drop("row"))
-
-
-def test_conflicts_of_ids_that_are_numbers_are_named_too() -> None:
-    frame = pl.DataFrame({"item": [7, 7], "annotator": [1, 1], "label": [True, False]})
-    with pytest.raises(
-        DuplicateError,
-        match=exactly(
-            'once an annotator gave one item different labels; choose one with duplicates="first" or '
-            'duplicates="last" (set combines them, keep counts each), or check that item, annotator and label are'
-            " the right columns\n  annotator '1' labelled item '7' 'false' and 'true'"
-        ),
-    ):
-        counted(frame)
+    assert [*caught.value.problems] == problems and caught.value.total == len(problems)
 
 
 @pytest.mark.parametrize(("policy", "label"), [("first", "x"), ("last", "y")])
@@ -240,15 +213,12 @@ def test_conflicts_are_settled_by_row_where_there_is_no_time(policy: Any, label:
     )
 
 
-@pytest.mark.parametrize(("policy", "label"), [("first", "y"), ("last", "x")])
-def test_time_comes_before_row(policy: Any, label: str) -> None:
-    frame = votes(("q1", "ann", "x", 30), ("q1", "ann", "z", 20), ("q1", "ann", "y", 10))
-    assert counted(frame, Policies(duplicates=policy)).tally.labels == {label: 1}
-
-
-@pytest.mark.parametrize(("policy", "label"), [("first", "x"), ("last", "y")])
-def test_rows_break_ties_of_time(policy: Any, label: str) -> None:
-    frame = votes(("q1", "ann", "x", 5), ("q1", "ann", "z", 5), ("q1", "ann", "y", 5))
+@pytest.mark.parametrize(
+    ("policy", "times", "label"),
+    [("first", (30, 20, 10), "y"), ("last", (30, 20, 10), "x"), ("first", (5, 5, 5), "x"), ("last", (5, 5, 5), "y")],
+)
+def test_time_comes_before_row_which_breaks_ties(policy: Any, times: tuple[int, ...], label: str) -> None:
+    frame = votes(*[("q1", "ann", said, time) for said, time in zip("xzy", times, strict=True)])
     assert counted(frame.reverse(), Policies(duplicates=policy)).tally.labels == {label: 1}
 
 
@@ -317,16 +287,16 @@ def test_rows_without_a_label_do_not_take_a_place() -> None:
     assert counted(frame, Policies(first=2)).tally.cells == {Cell(2, 2, 0): 1}
 
 
-def test_first_k_needs_a_time() -> None:
-    with pytest.raises(UsageError) as caught:
-        counted(TIMED.drop("time"), Policies(first=3))
-    assert str(caught.value) == "first=3 needs the time of each annotation; name its column with time="
-
-
-def test_an_engine_that_cannot_number_rows_says_so() -> None:
-    with pytest.raises(UsageError) as caught:
-        counted(TIMED.to_arrow(), Policies(first=2))
-    assert str(caught.value) == "first=2: pyarrow cannot number rows within an item; use polars or duckdb"
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (TIMED.drop("time"), "first=2 needs the time of each annotation; name its column with time="),
+        (TIMED.to_arrow(), "first=2: pyarrow cannot number rows within an item; use polars or duckdb"),
+    ],
+)
+def test_first_k_needs_a_time_and_an_engine_that_numbers_rows(frame: Any, why: str) -> None:
+    with pytest.raises(UsageError, match=exactly(why)):
+        counted(frame, Policies(first=2))
 
 
 # Spelling ----------------------------------------------------------------------------------------------
@@ -395,24 +365,18 @@ def test_normalize_merges_variants_and_ends_the_caution() -> None:
     assert found.warnings == ()
 
 
-def test_normalize_leaves_numbers_and_clean_labels_alone() -> None:
+def test_normalize_leaves_numbers_clean_and_missing_labels_alone_and_comes_before_repeats() -> None:
     for frame in (long_frame([["yes", "no"]]), pl.DataFrame({"item": ["q", "q"], "label": [1, 2]})):
         assert counted(frame, Policies(normalize=True)).tally == counted(frame).tally
     assert counted(long_frame([["1", "1.0", "01"]]), Policies(normalize=True)).tally.labels == {"1": 3}
-
-
-def test_normalize_keeps_missing_labels_missing() -> None:
-    frame = pl.DataFrame({"item": ["q", "q", "q"], "label": ["Yes", "yes", None]})
-    assert counted(frame, Policies(normalize=True)).tally == Tally(
+    missing = pl.DataFrame({"item": ["q", "q", "q"], "label": ["Yes", "yes", None]})
+    assert counted(missing, Policies(normalize=True)).tally == Tally(
         {Cell(2, 2, 0): 1}, {"yes": 2}, {"yes": 2}, None, {"missing_label": 1}, {(("yes", 2),): 1}
     )
-
-
-def test_normalize_comes_before_repeats() -> None:
-    frame = votes(("q1", "ann", "yes"), ("q1", "ann", "YES"), ("q1", "bob", "no"))
-    assert counted(frame, Policies(normalize=True)).tally.left_out == {"repeated": 1}
+    again = votes(("q1", "ann", "yes"), ("q1", "ann", "YES"), ("q1", "bob", "no"))
+    assert counted(again, Policies(normalize=True)).tally.left_out == {"repeated": 1}
     with pytest.raises(DuplicateError):
-        counted(frame)
+        counted(again)
 
 
 def test_pandas_refuses_more_than_a_thousand_respelled_labels() -> None:

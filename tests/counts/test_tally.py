@@ -23,14 +23,10 @@ def test_a_cell_counts_agreeing_ordered_pairs_and_triples(labels: list[str]) -> 
     assert Cell.of(Counter(labels).values()) == Cell(len(labels), pairs, triples)
 
 
-def test_cell_of_the_papers_first_figure() -> None:
+def test_cell_of_the_papers_first_figure_of_none_and_of_the_largest_item() -> None:
     assert Cell.of(iter([5, 3, 2, 1])) == Cell(n=11, pairs=28, triples=66)
     assert Cell.of([]) == Cell(0, 0, 0)
-
-
-def test_triples_of_the_largest_item_fit_into_63_bits() -> None:
-    assert MOST_ANNOTATIONS_PER_ITEM == 2_000_000
-    assert Cell.of([MOST_ANNOTATIONS_PER_ITEM]).triples < 2**63
+    assert Cell.of([MOST_ANNOTATIONS_PER_ITEM]).triples < 2**63 and MOST_ANNOTATIONS_PER_ITEM == 2_000_000
 
 
 def test_counts_of_the_bars_example() -> None:
@@ -60,14 +56,11 @@ def test_an_empty_tally_is_all_zero() -> None:
     assert empty.items_by_n == {}
 
 
-def test_items_without_annotations_and_zero_counts_leave_no_trace() -> None:
+def test_zero_counts_leave_no_trace_and_labels_of_the_same_text_are_one() -> None:
     tally = Tally.from_items([{}, {"a": 0}, {"a": 0, "b": 1}, {"c": 2}])
     assert tally == Tally(
         {Cell(1, 0, 0): 1, Cell(2, 2, 0): 1}, {"b": 1, "c": 2}, {"c": 2}, None, {}, {(("b", 1),): 1, (("c", 2),): 1}
     )
-
-
-def test_labels_of_the_same_text_are_one_label() -> None:
     assert Tally.from_items([{1: 2, "1": 1}]) == Tally.from_items([{"1": 3}])
     assert Tally.from_items([{True: 1, "true": 1, "True": 1}]).labels == {"true": 2, "True": 1}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +14,7 @@ import numpy as np
 
 from spagree import progress
 from spagree.codes import UNKNOWN, AnyInts, Codes, Ints, numbered, run_starts
-from spagree.counts.engines import column_names, kept, row_count, rows, to_polars
+from spagree.counts.engines import column_names, kept, row_count, rows, sampled_items, to_polars
 from spagree.counts.fetch import fetched_few, fetched_once
 from spagree.counts.items import (
     MOST_CLASSES,
@@ -29,14 +29,7 @@ from spagree.counts.items import (
     size,
     spelled,
 )
-from spagree.counts.labels import (
-    names_of_items,
-    users_of_labels,
-    warn_ids,
-    warn_own_labels,
-    warn_sets,
-    warn_variants,
-)
+from spagree.counts.labels import warn_ids, warn_own_labels, warn_sets, warn_variants
 from spagree.counts.people import as_many_kinds_as_fit, count_people, count_people_of_groups, with_people_of_codes
 from spagree.counts.policies import Clean, Policies, apply_policies, drop_missing
 from spagree.counts.tally import (
@@ -113,40 +106,88 @@ def count(
     >>> counted.tally.cells
     {Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}
     """
-    chosen = policies or Policies()
-    counted = _count_few(annotations, chosen, in_full=in_full)
-    if counted is not None:
-        return replace(counted, tally=_with_people(counted.tally, counted.held, people_above))
-    frame = _without_categories(annotations.frame)
-    progress.stage("counting labels")
-    labels, lacking = _labels(frame)
-    is_whole = not lacking and COUNT not in column_names(frame)  # a filter would read all items to count annotators
-    usable = Clean(frame if is_whole else drop_missing(frame), lacking)
-    codes = fetched_once(usable.frame, labels, chosen, in_full=in_full, for_others=people_above < inf)
-    clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
-    # Most data needs no policy; then the labels need not be counted again.
-    totals = labels if clean is usable else commonest_first(clean.labels or _labels(clean.frame)[0])
-    left_out = {**annotations.left_out, **clean.left_out}
-    held = Held(clean.frame, codes)
-    if codes is None:
-        progress.stage("counting annotators")
-        annotators = _annotator_counts(clean.frame)
-        progress.stage("counting items")
-        grouped = count_grouped(clean.frame, totals, annotations.understood.columns)
-        with ExitStack() as until:
-            are_wanted = annotators is not None and sum(totals.values()) > people_above
-            patterns, words = None if grouped is None else grouped.patterns(), None
-            if grouped is None:
-                patterns, words = find_patterns(clean.frame, totals, until if are_wanted else None)
-            tally = replace(_tally(held.counts, totals, annotators, left_out, patterns), grouped=grouped)
-            tally = _with_people(tally, held, people_above, totals, words)
+    chosen, few = policies or Policies(), annotations.rows
+    settled: tuple[Warning, ...] = ()
+    fetched = None
+    if isinstance(few, FewRows) and chosen == Policies(chosen.duplicates):
+        fetched = fetched_few(few, in_full=in_full)
+    if fetched is not None:
+        known, missing = fetched
+        left_out = {**annotations.left_out, **{why: size for why, size in missing.items() if size}}
+        held = Held(few, known)
+        tally = _with_people(tally_of_codes(known, left_out), held, people_above)
+        totals = tally.labels
     else:
-        tally = _with_people(tally_of_codes(codes, left_out), held, people_above)
-    refuse_changed(annotations.watched)
-    names = partial(names_of_items, clean.frame, tally.items)
-    users = codes.users_of_labels if codes is not None else partial(users_of_labels, clean.frame)
-    warnings = _warnings(tally, totals, names, users, annotations, settled=clean.warnings)
-    return Counted(tally, held, warnings if chosen.of_sets or chosen.separator else warnings + warn_sets(totals))
+        frame = annotations.frame
+        schema = frame.collect_schema()
+        roles = (ITEM, ANNOTATOR, LABEL, CLUSTER, GROUP)
+        categories = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
+        if categories:  # not every engine can compare them
+            frame = frame.with_columns(nw.col(*categories).cast(nw.String))
+        progress.stage("counting labels")
+        labels, lacking = _labels(frame)
+        # A filter would read all items to count annotators
+        is_whole = not lacking and COUNT not in column_names(frame)
+        usable = Clean(frame if is_whole else drop_missing(frame), lacking)
+        codes = fetched_once(usable.frame, labels, chosen, in_full=in_full, for_others=people_above < inf)
+        clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
+        # Most data needs no policy; then the labels need not be counted again.
+        totals = labels if clean is usable else commonest_first(clean.labels or _labels(clean.frame)[0])
+        left_out, settled = {**annotations.left_out, **clean.left_out}, clean.warnings
+        held = Held(clean.frame, codes)
+        if codes is None:
+            tally = _count_on_engine(held, totals, left_out, annotations.understood.columns, people_above)
+        else:
+            tally = _with_people(tally_of_codes(codes, left_out), held, people_above)
+        refuse_changed(annotations.watched)
+    annotator, label = (annotations.understood.columns.get(role) for role in (ANNOTATOR, LABEL))
+    header_again: tuple[Warning, ...] = ()
+    if label in tally.labels and annotator in (tally.annotators or {}):
+        message = (
+            f"the label {label!r} and the annotator {annotator!r} are the names of their columns: a header inside the "
+            "data was counted as an annotation; delete it (files that were joined each bring one)"
+        )
+        header_again = (Warning("header_again", message),)
+
+    def users() -> Iterable[tuple[Any, ...]]:
+        if held.codes is not None:
+            return held.codes.users_of_labels()
+        return rows(held.frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
+
+    warnings = (
+        *annotations.warnings,
+        *header_again,
+        *warn_variants(totals),
+        *warn_ids(tally, partial(_item_names, held, tally.items)),
+        *settled,
+        *warn_own_labels(tally, users),
+        *(() if chosen.of_sets or chosen.separator else warn_sets(totals)),
+    )
+    return Counted(tally, held, warnings)
+
+
+def _count_on_engine(
+    held: Held,
+    labels: Mapping[Any, int],
+    left_out: Mapping[str, int],
+    columns: Mapping[str, str],
+    people_above: float,
+) -> Tally:
+    """Where the annotations are: what is kept for the kinds of annotations is dropped once these are counted."""
+    progress.stage("counting annotators")
+    annotators: dict[str, int] | None = None
+    if ANNOTATOR in column_names(held.frame):
+        made = rows(held.frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
+        annotators = {text(who): int(size) for who, size in made if who is not None} or (None if made else {})
+    progress.stage("counting items")
+    grouped = count_grouped(held.frame, labels, columns)
+    with ExitStack() as until:
+        are_wanted = annotators is not None and sum(labels.values()) > people_above
+        patterns, words = None if grouped is None else grouped.patterns(), None
+        if grouped is None:
+            patterns, words = find_patterns(held.frame, labels, until if are_wanted else None)
+        tally = replace(_tally(held.counts, labels, annotators, left_out, patterns), grouped=grouped)
+        return _with_people(tally, held, people_above, labels, words)
 
 
 def _with_people(
@@ -171,67 +212,19 @@ def _with_people(
     return replace(tally, people=as_many_kinds_as_fit(tally, counted), grouped=grouped)
 
 
-def _warnings(
-    tally: Tally,
-    labels: Mapping[Any, int],
-    item_names: Callable[[], Iterable[Any]],
-    label_users: Callable[[], Iterable[tuple[Any, ...]]],
-    annotations: Annotations,
-    *,
-    settled: tuple[Warning, ...] = (),
-) -> tuple[Warning, ...]:
-    """Those of reading, a header among the rows, names that look alike, what the policies ``settled``, own labels."""
-    return (
-        *annotations.warnings,
-        *_header_again(tally, annotations.understood.columns),
-        *warn_variants(labels),
-        *warn_ids(tally, item_names),
-        *settled,
-        *warn_own_labels(tally, label_users),
-    )
-
-
-def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Warning]:
-    """A warning if the names of the columns were counted as an annotation."""
-    annotator, label = columns.get(ANNOTATOR), columns.get(LABEL)
-    if label in tally.labels and annotator in (tally.annotators or {}):
-        yield Warning(
-            "header_again",
-            f"the label {label!r} and the annotator {annotator!r} are the names of their columns: a header inside the "
-            "data was counted as an annotation; delete it (files that were joined each bring one)",
-        )
-
-
-def _count_few(annotations: Annotations, policies: Policies, *, in_full: bool) -> Counted | None:
-    """Count the annotations of a small file, fetched as integers; None if it takes an engine."""
-    few = annotations.rows
-    if not isinstance(few, FewRows) or policies != Policies(policies.duplicates):
-        return None
-    fetched = fetched_few(few, in_full=in_full)
-    if fetched is None:
-        return None
-    codes, lacking = fetched
-    tally = tally_of_codes(codes, {**annotations.left_out, **{why: size for why, size in lacking.items() if size}})
-
-    def names() -> Iterable[Any]:
-        return few.sample(max(1, tally.items // MOST_COMPARED)) if few.sample else codes.item_names or ()
-
-    warnings = _warnings(tally, tally.labels, names, codes.users_of_labels, annotations)
-    return Counted(tally, Held(few, codes), warnings + warn_sets(tally.labels))
+def _item_names(held: Held, items: int) -> Iterable[Any]:
+    """Items that are text; of more than 5,000, about that many from the first rows, with all spellings of each."""
+    few, codes = held.rows, held.codes
+    if isinstance(few, FewRows) and codes is not None:
+        return few.sample(max(1, items // MOST_COMPARED)) if few.sample else codes.item_names or ()
+    is_text = held.frame.collect_schema()[ITEM] == nw.String
+    return sampled_items(held.frame, items, MOST_COMPARED) if is_text else ()
 
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
     """The tally of precomputed (item, label, count) rows, one per item and label."""
     labels, _ = _labels(counts)
     return _tally(counts, labels, annotators, left_out, find_patterns(counts, labels)[0])
-
-
-def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Categorical labels and ids as text, because not every engine can compare categories."""
-    schema = frame.collect_schema()
-    roles = (ITEM, ANNOTATOR, LABEL, CLUSTER, GROUP)
-    categories = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
-    return frame.with_columns(nw.col(*categories).cast(nw.String)) if categories else frame
 
 
 def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
@@ -276,15 +269,6 @@ def _tally(
             pairable[text(label)] -= int(items)
     kept = {label: size for label, size in pairable.items() if size}
     return Tally(cells, {text(k): v for k, v in labels.items()}, kept, annotators, dict(left_out), None)
-
-
-def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
-    """Annotations per annotator; None if the source names no annotators."""
-    if ANNOTATOR not in column_names(frame):
-        return None
-    counts = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
-    named = {text(annotator): int(size) for annotator, size in counts if annotator is not None}
-    return named if named or not counts else None
 
 
 def tally_of_codes(codes: Codes, left_out: Mapping[str, int]) -> Tally:
@@ -373,8 +357,8 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
         _refuse_varying(plain, named)
         columns.remove(GROUP)
         given = rows(plain.group_by(GROUP, LABEL).agg(size(plain)))
-        counts = {(group, label): int(count) for group, label, count in given}
-        keys = dict(sorted(counts.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
+        sizes = {(group, label): int(count) for group, label, count in given}
+        keys = dict(sorted(sizes.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
     combinations, _ = find_counts(plain, keys, columns, most=MOST_KEPT)
     if combinations is None:
         options = " and ".join(OPTIONS[name](column) for name, column in named.items() if name in OPTIONS)
@@ -383,26 +367,23 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
             "fewer values, or merge rare labels"
         )
     items: Counter[tuple[str, Votes]] = Counter()
-    for alike in combinations:
-        values = dict(zip(columns, map(group_name, alike.values), strict=True))
+    for shared, counts, alike in combinations:
+        values = dict(zip(columns, map(group_name, shared), strict=True))
         group = values.get(GROUP, NO_VALUE)
         votes = [
             (group_name(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
-            for key, count in alike.counts.items()
+            for key, count in counts.items()
         ]
-        items[values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))] += alike.items if votes else 0
-    return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), _annotators(plain))
-
-
-def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
-    """Annotations of each annotator, by group."""
-    if not {ANNOTATOR, GROUP} <= set(column_names(frame)):
-        return None
-    counts: dict[str, dict[str, int]] = {}
-    for group, annotator, count in rows(frame.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT))):
-        if not is_missing(annotator):
-            counts.setdefault(group_name(group), {})[text(annotator)] = int(count)
-    return {group: dict(sorted(counts[group].items())) for group in sorted(counts)} or None
+        items[values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))] += alike if votes else 0
+    made: dict[str, dict[str, int]] = {}
+    if {ANNOTATOR, GROUP} <= set(column_names(plain)):
+        for group, annotator, count in sorted(
+            (group_name(group), text(annotator), int(count))
+            for group, annotator, count in rows(plain.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT)))
+            if not is_missing(annotator)
+        ):
+            made.setdefault(group, {})[annotator] = count
+    return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), made or None)
 
 
 def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
@@ -450,13 +431,8 @@ NARROW, WIDE = 10, 2
 MOST_ROWS_FETCHED = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeItems:
-    """Items with the same counts and the same values in the item columns."""
-
-    values: Sequence[Any]
-    counts: Mapping[Any, int]
-    items: int
+AlikeItems = tuple[Sequence[Any], Mapping[Any, int], int]
+"""The values that some items share in the item columns, how often each key was given to one of them, and how many."""
 
 
 def find_patterns(
@@ -468,8 +444,8 @@ def find_patterns(
         return None, words
     total: Counter[Pattern] = Counter()
     names = {label: text(label) for label in labels}
-    for group in groups:
-        total[tuple(sorted((names[label], count) for label, count in group.counts.items()))] += group.items
+    for _, counts, items in groups:
+        total[tuple(sorted((names[label], count) for label, count in counts.items()))] += items
     del total[()]  # rows of zeros: items without annotations
     return dict(total) if len(total) <= MOST_PATTERNS else None, words
 
@@ -510,7 +486,7 @@ def find_counts(
         # A counter that overflows its bits carries into the next, so the digits no longer add up.
         if [int(row[width]) for row in packed] == sizes.tolist():
             found = zip(packed, counts, strict=True)
-            return [AlikeItems(row[:width], votes, int(row[-1])) for row, votes in found], words
+            return [(row[:width], votes, int(row[-1])) for row, votes in found], words
     return _counts_in_python(frame, keys, of_items), None
 
 
@@ -530,7 +506,7 @@ def _counts_in_python(
         key = (about.pop(), label) if len(of_labels) > 1 else label
         if count:
             counts.setdefault(tuple(about), {})[key] = int(count)
-    return [AlikeItems(values, votes, 1) for (_, *values), votes in counts.items()]
+    return [(values, votes, 1) for (_, *values), votes in counts.items()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """What differs between engines when a result is fetched; everything else is narwhals.
 
-A new engine is a subclass of :class:`Engine` and its place in ``ENGINES``.
+A new engine is a subclass of :class:`Engine` and its place in ``ENGINES``, by narwhals' name for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from spagree.errors import FileError, UsageError
 from spagree.messages import opt
 from spagree.read.annotations import ITEM, LABEL, ROW, is_missing, nw
 from spagree.read.files.duckdb import sampled_items as sampled_by_hash
-from spagree.read.frames import is_spark
 from spagree.read.table import sql_literal, sql_name
 from spagree.write import exists_already, refuse_existing, write_atomically
 
@@ -34,10 +33,6 @@ class Engine:
 
     libraries: tuple[str, ...] = ("narwhals", "pyarrow")
     """Modules whose errors are engine failures: out of memory, a full disk, a lost worker, a damaged file."""
-
-    def holds(self, frame: Frame) -> bool:  # noqa: ARG002 (others look)
-        """Whether this engine holds the frame."""
-        return True
 
     def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
         """A few result rows as Python values."""
@@ -93,13 +88,10 @@ class Engine:
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
         """A long result as a Parquet file, or a folder where the engine writes one."""
-        write_atomically(path, self._writer(frame), force=force)
-
-    def _writer(self, frame: Frame) -> Callable[[Path], Any]:
-        """The function that writes one file; pandas' index, the order before sorting, is left out."""
-        if frame.implementation.is_pandas_like():
-            return nw.maybe_reset_index(frame.collect()).write_parquet
-        return frame.sink_parquet
+        write: Callable[[Path], Any] = frame.sink_parquet
+        if frame.implementation.is_pandas_like():  # its index, the order before sorting, is left out
+            write = nw.maybe_reset_index(frame.collect()).write_parquet
+        write_atomically(path, write, force=force)
 
 
 def python_value(value: Any) -> Any:
@@ -113,10 +105,6 @@ def python_value(value: Any) -> Any:
 
 class Dask(Engine):
     """Frames of dask."""
-
-    def holds(self, frame: Frame) -> bool:
-        """Whether it is a frame of dask."""
-        return frame.implementation.is_dask()
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
         """Write a folder of files, to any location that dask supports."""
@@ -134,10 +122,6 @@ class DuckDB(Engine):
     """duckdb relations: files, databases and users' own."""
 
     libraries = ("duckdb",)
-
-    def holds(self, frame: Frame) -> bool:
-        """Whether it is a relation of duckdb."""
-        return frame.implementation.is_duckdb()
 
     def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
         """Fetched one by one."""
@@ -230,10 +214,6 @@ class Polars(Engine):
 
     libraries = ("polars", "pyo3_runtime")  # the latter for panics, which are not Exceptions
 
-    def holds(self, frame: Frame) -> bool:
-        """Whether it is a lazy frame of polars."""
-        return frame.implementation.is_polars()
-
     def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
         """Collected as a stream."""
         return list(self.to_polars(frame).rows())
@@ -289,10 +269,6 @@ class Spark(Engine):
 
     libraries = ("pyspark", "py4j")
 
-    def holds(self, frame: Frame) -> bool:
-        """Whether it is a frame of Spark or Spark Connect."""
-        return is_spark(frame)
-
     def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
         """Collected to the driver."""
         return [tuple(row) for row in frame.to_native().collect()]
@@ -324,18 +300,19 @@ class Spark(Engine):
 
 
 MISTAKES = ("ColumnNotFoundError", "BinderException", "ParserException")  # in queries of ours: bugs, not faults of data
-ENGINES = (Dask(), DuckDB(), Polars(), Spark(), Engine())  # the last one accepts any frame
+ENGINES = {"dask": Dask(), "duckdb": DuckDB(), "polars": Polars(), "pyspark": Spark(), "pyspark[connect]": Spark()}
+ANY_OTHER = Engine()
 PARQUET = (".parquet", ".pq")
 
 
 def engine_of(frame: nw.LazyFrame[Any]) -> Engine:
-    """The first engine that holds the frame; the last one accepts any.
+    """The engine that holds the frame.
 
     >>> import polars
     >>> type(engine_of(nw.from_native(polars.LazyFrame()))).__name__
     'Polars'
     """
-    return next(engine for engine in ENGINES if engine.holds(frame))
+    return ENGINES.get(frame.implementation.value, ANY_OTHER)
 
 
 def column_names(frame: nw.LazyFrame[Any]) -> list[str]:
@@ -418,7 +395,7 @@ def explained_faults(engine: nw.LazyFrame[Any] | str) -> Iterator[None]:
         library = type(error).__module__.partition(".")[0].lstrip("_")
         if library == "narwhals" or type(error).__name__ in MISTAKES:
             raise
-        if not any(library in each.libraries for each in ENGINES):
+        if not any(library in each.libraries for each in (*ENGINES.values(), ANY_OTHER)):
             raise
         from spagree.read.spark import is_interruption, reason
 

@@ -103,21 +103,16 @@ class Packing:
 
 
 def word(keys: Sequence[Any], bits: int) -> nw.Expr:
-    """1 in the bits of the row's label; 0 when the label belongs to another word."""
+    """1 in the bits of the row's label, or of its pair of group and label; 0 when that belongs to another word."""
     chosen = nw.lit(0, nw.Int64)
     for place, key in reversed(list(enumerate(keys))):
         unit = nw.lit(1 << (bits * place), nw.Int64)
-        chosen = nw.when(_is(key)).then(unit).otherwise(chosen)
+        group, label = key if isinstance(key, tuple) else (None, key)
+        is_key = nw.col(LABEL) == nw.lit(label)
+        if isinstance(key, tuple):
+            is_key = (nw.col(GROUP).is_null() if group is None else nw.col(GROUP) == nw.lit(group)) & is_key
+        chosen = nw.when(is_key).then(unit).otherwise(chosen)
     return chosen
-
-
-def _is(key: Any) -> nw.Expr:
-    """Whether a row has this label, or this pair of group and label."""
-    if not isinstance(key, tuple):
-        return nw.col(LABEL) == nw.lit(key)
-    group, label = key
-    in_group = nw.col(GROUP).is_null() if group is None else nw.col(GROUP) == nw.lit(group)
-    return in_group & (nw.col(LABEL) == nw.lit(label))
 
 
 @dataclass(frozen=True)

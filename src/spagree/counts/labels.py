@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from spagree.counts.engines import column_names, engine_of, replaced, rows, sampled_items
+from spagree.counts.engines import column_names, replaced, rows
 from spagree.counts.tally import Tally, text
 from spagree.errors import DataError, UsageError
 from spagree.messages import Warning, opt
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, TIME, nw
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, nw
 
 NUMBER, NUMBER_STARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII), frozenset("+-.0123456789")
 # Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, variants of emoji.
@@ -76,37 +76,31 @@ def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _message(names: Iterable[Any], what: str) -> str | None:
-    groups = spelling_variants(names)
-    if not groups:
-        return None
-    shown = _few([_alike(group[:SHOWN_SPELLINGS]) for group in groups])
-    return (
-        f"{what}s that differ only in spelling are counted as different {what}s: {shown}. "
-        f"If they mean the same, use {opt.normalize}, or clean them first."
-    )
-
-
-def _alike(names: Iterable[str]) -> str:
-    return " / ".join(map(repr, names))
-
-
 def _few(examples: Sequence[str]) -> str:
     """The first of them, and how many more there are."""
     more = f" and {len(examples) - SHOWN_GROUPS:,} more" if len(examples) > SHOWN_GROUPS else ""
     return "; ".join(examples[:SHOWN_GROUPS]) + more
 
 
+def _alike(what: str, groups: Sequence[Sequence[str]], why: str, remedy: str) -> str:
+    """That names of these groups are counted as different ones; empty without any."""
+    shown = _few([" / ".join(map(repr, group)) for group in groups])
+    return f"{what}s that {why} are counted as different {what}s: {shown}. {remedy}" if groups else ""
+
+
+def _spellings(names: Iterable[Any], what: str) -> str:
+    groups = [group[:SHOWN_SPELLINGS] for group in spelling_variants(names)]
+    remedy = f"If they mean the same, use {opt.normalize}, or clean them first."
+    return _alike(what, groups, "differ only in spelling", remedy)
+
+
 def warn_variants(labels: Iterable[Any]) -> tuple[Warning, ...]:
     """Warn about labels that look like one label written differently; they are kept separate."""
     names = [*map(text, labels)]
-    message = _message(names, "label")
-    warnings = [Warning("label_variants", message)] if message else []
     same = synonyms(names) if len(names) <= MOST_COMPARED else []
-    if same:
-        message = f"labels that may mean the same are counted as different labels: {_few([*map(_alike, same)])}. "
-        warnings.append(Warning("label_synonyms", f"{message}If they do, write each in one way first"))
-    return tuple(warnings)
+    meaning = _alike("label", same, "may mean the same", "If they do, write each in one way first")
+    told = Warning("label_variants", _spellings(names, "label")), Warning("label_synonyms", meaning)
+    return tuple(each for each in told if each.message)
 
 
 def synonyms(labels: Iterable[str]) -> list[tuple[str, ...]]:
@@ -159,24 +153,13 @@ def warn_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Warning,
     people = tally.annotators or {}
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
     names = [*map(text, items())] if tally.items and not is_even else []
-    of_annotators = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
-    of_items = _message(names, "item") or _message_files(names)
-    return (
-        *([Warning("annotator_variants", of_annotators)] if of_annotators else []),
-        *([Warning("item_variants", of_items)] if of_items else []),
-    )
-
-
-def _message_files(items: Iterable[str]) -> str | None:
-    """Items that are others without a folder, an extension or the apostrophe by which a spreadsheet marks text."""
-    distinct = set(items)
-    together = "".join(distinct)
-    if not any(mark in together for mark in "/\\.'"):
-        return None
-    pairs = [_alike((short, item)) for item in sorted(distinct) if (short := _bare(item, distinct))]
-    if not pairs:
-        return None
-    return f"items that may be the same are counted as different items: {_few(pairs)}. If they are, clean them first"
+    of_people = _spellings(people, "annotator") if len(people) <= MOST_COMPARED else ""
+    of_items, distinct = _spellings(names, "item"), {*names}
+    if not of_items and any(mark in "".join(distinct) for mark in "/\\.'"):
+        files = [(short, item) for item in sorted(distinct) if (short := _bare(item, distinct))]
+        of_items = _alike("item", files, "may be the same", "If they are, clean them first")
+    told = Warning("annotator_variants", of_people), Warning("item_variants", of_items)
+    return tuple(each for each in told if each.message)
 
 
 def _bare(item: str, items: Collection[str]) -> str | None:
@@ -188,16 +171,6 @@ def _bare(item: str, items: Collection[str]) -> str | None:
     file = item.replace("\\", "/").rpartition("/")[2]
     stem = EXTENSION.sub("", file)
     return next((name for name in (file, stem, item.removeprefix("'")) if name != item and name in items), None)
-
-
-def names_of_items(frame: nw.LazyFrame[Any], items: int) -> list[Any]:
-    """Items that are text; of more than 5,000, about that many from the first rows, with all spellings of each."""
-    return sampled_items(frame, items, MOST_COMPARED) if frame.collect_schema()[ITEM] == nw.String else []
-
-
-def users_of_labels(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    """Each annotator with each label they used."""
-    return rows(frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
 
 
 def warn_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Warning, ...]:
@@ -252,19 +225,6 @@ def _changes(names: Iterable[Any]) -> dict[str, str]:
     return {name: new for name in names if isinstance(name, str) and (new := canonical(name)) != name}
 
 
-def renamed_counts(counts: Mapping[Any, int], rename: Callable[[str], str]) -> dict[Any, int]:
-    """Counts by label after renaming.
-
-    >>> renamed_counts({"Yes": 2, "yes": 1, 7: 1}, canonical)
-    {'yes': 3, 7: 1}
-    """
-    renamed: dict[Any, int] = {}
-    for name, size in counts.items():
-        new = rename(name) if isinstance(name, str) else name
-        renamed[new] = renamed.get(new, 0) + size
-    return renamed
-
-
 SEPARATORS = ("|", ";", ",", "\n", "/", "+", "&", "#")
 BAR, BLANK = "|", " "
 BRACKETS = {"[": "]", "{": "}", "(": ")"}
@@ -289,13 +249,7 @@ def options_of(label: str, separator: str) -> list[str]:
 
 
 def _options_listed(label: str) -> list[str] | None:
-    """The options of a list as written by JSON, Python, numpy or PostgreSQL; None for other text in brackets.
-
-    >>> _options_listed('["a"]'), _options_listed("['a' 'b']"), _options_listed("{'a', 'b'}")
-    (['a'], ['a', 'b'], ['a', 'b'])
-    >>> _options_listed('{a,"b c"}'), _options_listed("[NAME]")
-    (['a', 'b c'], None)
-    """
+    """The options of a list as written by JSON, Python, numpy or PostgreSQL; None for other text in brackets."""
     try:
         parsed = json.loads(label)
         return [str(part) for part in parsed] if isinstance(parsed, list) else None
@@ -315,11 +269,7 @@ def _options_listed(label: str) -> list[str] | None:
 
 
 def set_label(options: Iterable[str]) -> str:
-    """One spelling for each set: sorted, without repeats, joined with | or as a JSON list.
-
-    >>> set_label(["b", "a", "b"]), set_label(["a|b"]), set_label([])
-    ('a|b', '["a|b"]', '[]')
-    """
+    """One spelling for each set: sorted, without repeats, joined with | or as a JSON list."""
     ordered = sorted(set(options))
     plain = ordered and not any(BAR in option or option.startswith("[") for option in ordered)
     return BAR.join(ordered) if plain else json.dumps(ordered, ensure_ascii=False)
@@ -330,10 +280,6 @@ def guess_separator(labels: Iterable[Any], options: Collection[str] = ()) -> str
 
     A space only if the same words also occur in another order: most two-word labels are not sets.
 
-    >>> guess_separator(["a", "b;a", "b"]), guess_separator(["yes, always", "no, never"])
-    (';', None)
-    >>> guess_separator(["a b", "b a"]), guess_separator(["not sure", "sure"])
-    (' ', None)
     >>> guess_separator(["a;b", "c"]), guess_separator(["a;b", "c"], options=("a", "b"))
     (None, ';')
     """
@@ -406,26 +352,3 @@ def warn_sets(labels: Mapping[Any, int]) -> tuple[Warning, ...]:
     is_json = is_list and example.startswith('["')
     message += f"; in the export of a tool, {opt.multi('options')} asks yes or no about each option" if is_json else ""
     return (Warning("label_sets", message),)
-
-
-def join_sets(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """One annotation per annotator and item, whose label is the set of all labels they gave."""
-    names = column_names(named)
-    first = [name for name in names if name not in (ITEM, ANNOTATOR, LABEL)]
-    gathered = engine_of(named).gathered_labels(named, [ITEM, ANNOTATOR], first, BAR)
-    return gathered.select(names)
-
-
-def keep_each(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Keep every annotation; from an annotator's second on an item, the annotator is left blank."""
-    order = [name for name in (TIME, "row") if name in column_names(named)]
-    place = nw.col(LABEL).cum_count().over(ITEM, ANNOTATOR, order_by=[*order, LABEL]).alias("place")
-    try:
-        placed = named.with_columns(place)
-        placed.collect_schema()
-    except NotImplementedError as error:
-        raise UsageError(
-            f"{opt.duplicates('keep')}: {named.implementation} cannot number rows; use polars or duckdb"
-        ) from error
-    anonymous = nw.when(nw.col("place") == 1).then(nw.col(ANNOTATOR)).alias(ANNOTATOR)
-    return placed.with_columns(anonymous).select(column_names(named))

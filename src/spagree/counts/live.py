@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from math import inf, isfinite, isnan, nan
+from math import inf, isfinite, nan
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,15 +15,15 @@ import narwhals as nw
 import numpy as np
 import polars
 
-from spagree.codes import UNKNOWN, Codes, Int32s, Ints, in_order
-from spagree.counts.count import MOST_PATTERNS, Counted, coded_patterns, tally_of_codes
+from spagree.codes import UNKNOWN, Codes, Int32s, Ints, in_order, run_starts
+from spagree.counts.count import Counted, coded_patterns, tally_of_codes
 from spagree.counts.engines import to_polars
 from spagree.counts.fetch import code_items, code_names
 from spagree.counts.items import Held
 from spagree.counts.labels import warn_variants
 from spagree.counts.people import with_people_of_codes
 from spagree.counts.policies import Policies
-from spagree.counts.tally import NO_VALUE, Grouped, Pattern, Tally, Votes, refuse_overflow, text
+from spagree.counts.tally import NO_VALUE, Grouped, Tally, Votes, refuse_overflow
 from spagree.counts.tally import text as text_of
 from spagree.errors import DataError, DuplicateError, count
 from spagree.options import DuplicatePolicy
@@ -33,94 +33,29 @@ from spagree.read.timestamps import unix_seconds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-@dataclass(slots=True, eq=False)
-class _Alike:
-    """How many items have a pattern."""
-
-    pattern: Pattern
-    items: int = 0
+REMOVED = -2  # in place of the label's code: the row is free
+Moment = float | datetime | str | None
+"""Seconds since 1970, a datetime or ISO 8601; UTC where it names no zone."""
 
 
-EMPTY = _Alike(())  # of items without annotations, which are not counted
+class Annotation(NamedTuple):
+    """One annotation in codes; −1 for a missing value, NaN for an unknown time."""
 
+    item: int
+    annotator: int
+    label: int
+    text: int = UNKNOWN
+    time: float = nan
 
-class PatternCounts:
-    """Every item has a pattern, and equal patterns are stored once; an annotation moves its item to another pattern.
+    @property
+    def pair(self) -> int | None:
+        """Item and annotator as one number; None if the annotator is unknown."""
+        return self.item << 32 | self.annotator if self.annotator >= 0 else None
 
-    >>> counts = PatternCounts()
-    >>> for label in ("yes", "no", "yes"):
-    ...     counts.move(0, label, +1)
-    >>> counts.items()
-    {(('no', 1), ('yes', 2)): 1}
-    >>> counts.move(0, "no", -1)
-    >>> counts.items()
-    {(('yes', 2),): 1}
-    """
-
-    def __init__(self) -> None:
-        self._of_item: list[_Alike] = []
-        self._known: dict[Pattern, _Alike] = {}
-
-    def move(self, item: int, label: str, step: int) -> None:
-        """Count one more annotation of the item, or with ``step`` −1 one less."""
-        self._of_item.extend([EMPTY] * (item + 1 - len(self._of_item)))
-        before = self._of_item[item]
-        counts = dict(before.pattern)
-        counts[label] = counts.get(label, 0) + step
-        if not counts[label]:
-            del counts[label]
-        if before is not EMPTY:
-            before.items -= 1
-            if not before.items:
-                del self._known[before.pattern]
-        self._of_item[item] = self._enter(pattern(counts), 1) if counts else EMPTY
-
-    def annotations_of(self, item: int) -> int:
-        """How many annotations of the item are counted."""
-        return sum(count for _, count in self._of_item[item].pattern) if 0 <= item < len(self._of_item) else 0
-
-    def items(self) -> dict[Pattern, int]:
-        """The number of items with each pattern that occurs."""
-        return {pattern: alike.items for pattern, alike in self._known.items()}
-
-    def of_items(self) -> Iterator[tuple[int, Pattern]]:
-        """Every annotated item with its pattern."""
-        return ((item, alike.pattern) for item, alike in enumerate(self._of_item) if alike is not EMPTY)
-
-    @classmethod
-    def of(cls, item: NDArray[np.int32], label: NDArray[np.int32], labels: Sequence[str], items: int) -> PatternCounts:
-        """From coded annotations, in one pass over arrays; Python handles each pattern once."""
-        counts, width = cls(), max(1, len(labels))
-        key, count = np.unique(item.astype(np.int64) * width + label, return_counts=True)
-        annotated = np.unique(key // width)
-        found = coded_patterns(labels, key // width, key % width, count, len(annotated))
-        of_item = np.full(items, EMPTY, dtype=object)
-        if found is not None:
-            patterns, number = found
-            sizes = np.bincount(number, minlength=len(patterns)).tolist()
-            alike = [counts._enter(tuple(sorted(each)), size) for each, size in zip(patterns, sizes, strict=True)]
-            of_item[annotated] = np.array(alike, dtype=object)[number]
-        counts._of_item = of_item.tolist()
-        return counts
-
-    def _enter(self, votes: Pattern, items: int) -> _Alike:
-        """So many more items with this pattern."""
-        alike = self._known.setdefault(votes, _Alike(votes))
-        alike.items += items
-        return alike
-
-
-def pattern(counts: Mapping[Any, int]) -> Pattern:
-    """The labels of an item with their counts, sorted.
-
-    >>> pattern({"yes": 2, "no": 1})
-    (('no', 1), ('yes', 2))
-    """
-    return tuple(sorted((text(label), count) for label, count in counts.items()))
-
-
-MISSING_LABEL, MISSING_ITEM, REPEATED = "missing_label", "missing_item", "repeated"
+    @property
+    def is_usable(self) -> bool:
+        """Whether it has an item and a label, so that it can count."""
+        return self.item >= 0 and self.label >= 0
 
 
 class LiveTally:
@@ -150,16 +85,20 @@ class LiveTally:
     either completes or, if it raises, changes nothing; returned values do not change later.
     """
 
+    # Parallel columns with one row per annotation. What counts is decided when it is asked for, in one pass over them.
+
     def __init__(self, *, duplicates: DuplicatePolicy = "error") -> None:
         self._duplicates = Policies(duplicates).duplicates
         self._lock = RLock()
-        self._rows = AnnotationRows()
-        self._is_counted = bytearray()
-        self._counting: dict[int, int] = {}  # item and annotator → the annotation that counts
-        self._repeats: dict[int, list[int]] = {}  # item and annotator → those that do not
-        self._patterns = PatternCounts()
-        self._per_annotator: Counter[int] = Counter()  # annotations that count
-        self._left_out: Counter[str] = Counter()
+        self._codes: dict[str, dict[str, int]] = {role: {} for role in (ITEM, ANNOTATOR, LABEL, TEXT)}
+        self._columns: dict[str, array[Any]] = {role: array("i") for role in self._codes} | {TIME: array("d")}
+        self._arrival = array("q")
+        self._arrived = 0
+        self._keys: list[Hashable] = []
+        self._free: list[int] = []
+        self._by_key: dict[Hashable, int] = {}
+        self._by_pair: dict[int, list[int]] = {}  # item and annotator → rows
+        self._per_item: Counter[int] = Counter()  # annotations with a label
         self._clusters: dict[int, str] = {}  # only items that have one
         self._answers: dict[str, Any] = {}  # until the next change
 
@@ -183,10 +122,39 @@ class LiveTally:
         """
         live = cls(duplicates=duplicates)
         rows = to_polars(nw.from_native(table).lazy())
-        live._fill(AnnotationRows.of(rows, keys))
+        size = rows.height
+        if keys is not None and not len(keys) == len(set(keys)) == size:
+            raise DataError(f"{len(keys):,} keys for {size:,} annotations; each annotation needs its own key")
+        for role in live._codes:
+            codes, names = np.full(size, UNKNOWN, np.int32), []
+            if role == ITEM:
+                codes, items = code_items(rows[ITEM])
+                names = [*map(text_of, items.to_list())]
+            elif role in rows.columns:
+                codes, names = code_names(rows[role])
+            live._codes[role] = {name: code for code, name in enumerate(names)}
+            live._columns[role].frombytes(codes.astype(np.int32).tobytes())
+        live._columns[TIME].frombytes((_seconds(rows[TIME]) if TIME in rows.columns else np.full(size, nan)).tobytes())
+        live._arrived, live._keys = size, [None] * size if keys is None else list(keys)
+        live._arrival.frombytes(np.arange(1, size + 1, dtype=np.int64).tobytes())
+        live._by_key = {} if keys is None else {key: row for row, key in enumerate(keys)}
+        item, annotator, label = (np.array(live._columns[role]) for role in (ITEM, ANNOTATOR, LABEL))
+        live._per_item = Counter(item[(item >= 0) & (label >= 0)].tolist())
+        refuse_overflow(max(live._per_item.values(), default=0))
+        named = np.flatnonzero(annotator >= 0)
+        pairs = item[named].astype(np.int64) << 32 | annotator[named]
+        for row, pair in zip(named.tolist(), pairs.tolist(), strict=True):
+            live._by_pair.setdefault(pair, []).append(row)
+        if repeats := len(named) - len(live._by_pair):
+            if keys is None:
+                raise DuplicateError(
+                    f"{count(repeats, 'row repeats', 'rows repeat')} an item and annotator; give each row a key"
+                )
+            for row in (row for again in live._by_pair.values() for row in again[1:]):
+                live._check(live._at(row), row)
         if CLUSTER in rows.columns:
-            for item, cluster in zip(live._rows.item, rows[CLUSTER].to_list(), strict=True):
-                live._set_cluster(item, cluster)
+            for code, cluster in zip(item.tolist(), rows[CLUSTER].to_list(), strict=True):
+                live._set_cluster(code, cluster)
         return live
 
     # Changes ---------------------------------------------------------------------------------
@@ -208,17 +176,26 @@ class LiveTally:
         ``cluster`` belong to the item; ``cluster`` need only be given once.
         """
         with self._lock:
-            annotation = self._rows.code(item, annotator, label, time, text)
-            row = self._rows.find(annotation, key)
+            annotation = self._coded(item, annotator, label, time, text)
+            row = self._find(annotation, key)
             if row is None:
-                self._check(annotation, None)
-            elif self._rows.at(row)[:3] != annotation[:3]:
+                self._check(annotation)
+            elif self._at(row)[:3] != annotation[:3]:
                 raise self._another_label(row)
             self._set_cluster(annotation.item, cluster)
-            if row is None:
-                row = self._rows.append(annotation, key)
-                self._is_counted.extend(bytes(self._rows.places - len(self._is_counted)))
-                self._book(row, 1)
+            if row is not None:
+                return
+            if not self._free:
+                self._free.append(len(self._keys))
+                self._keys.append(None)
+                for column in (*self._columns.values(), self._arrival):
+                    column.append(0)
+            row = self._free.pop()
+            self._arrived += 1
+            self._keys[row], self._arrival[row] = key, self._arrived
+            if key is not None:
+                self._by_key[key] = row
+            self._enter(row, annotation)
 
     def change(
         self,
@@ -233,77 +210,94 @@ class LiveTally:
     ) -> None:
         """Change the label of an annotation, or with ``key`` all of it; time and text are kept unless given."""
         with self._lock:
-            annotation = self._rows.code(item, annotator, label, time, text)
-            row = self._rows.find(annotation, key)
+            annotation = self._coded(item, annotator, label, time, text)
+            row = self._find(annotation, key)
             if row is None:
                 raise _no_such_annotation(item, annotator, key, "add the annotation first")
-            before = self._rows.at(row)
+            before = self._at(row)
             if time is None:
                 annotation = annotation._replace(time=before.time)
             if text is None:
                 annotation = annotation._replace(text=before.text)
             self._check(annotation, row)
             self._set_cluster(annotation.item, cluster)
-            self._book(row, -1)
-            self._rows.write(row, annotation)
-            self._book(row, 1)
+            self._leave(row)
+            self._enter(row, annotation)
 
     def remove(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> None:
         """Remove an annotation: the exact inverse of :meth:`add`."""
         with self._lock:
-            row = self._rows.find(self._rows.code(item, annotator, None), key)
+            row = self._find(self._coded(item, annotator, None), key)
             if row is None:
                 raise _no_such_annotation(item, annotator, key, "there is nothing to remove")
-            self._book(row, -1)
-            self._rows.drop(row)
+            self._leave(row)
+            self._columns[LABEL][row] = REMOVED
+            if self._keys[row] is not None:
+                del self._by_key[self._keys[row]]
+            self._keys[row] = None
+            self._free.append(row)
 
-    # Answers ---------------------------------------------------------------------------------
+    def _coded(
+        self, item: Hashable, annotator: Hashable, label: Hashable, time: Moment = None, text: str | None = None
+    ) -> Annotation:
+        """An annotation in codes; it has no row yet."""
+        try:
+            hash((item, annotator, label))
+        except TypeError as error:
+            raise DataError(f"a label or id cannot be compared ({error}); convert it to a string first") from None
+        when = seconds(time)  # first: it may be refused
+        known = []
+        for codes, value in zip(self._codes.values(), (item, annotator, label, text), strict=True):
+            known.append(UNKNOWN if is_missing(value) else codes.setdefault(text_of(value), len(codes)))
+        return Annotation._make([*known, when])
 
-    def __len__(self) -> int:
-        """Number of annotations, including those left out of the counts."""
-        return len(self._rows)
+    def _at(self, row: int) -> Annotation:
+        return Annotation(*(column[row] for column in self._columns.values()))
 
-    def __repr__(self) -> str:
-        """What counts at the moment."""
-        return f"Live{self._counts()!r}"
+    def _find(self, annotation: Annotation, key: Hashable) -> int | None:
+        """The row of an annotation: by its key, or for annotations without a key by item and annotator."""
+        if key is not None:
+            return self._by_key.get(key)
+        rows = () if annotation.pair is None else self._by_pair.get(annotation.pair, ())
+        return next((row for row in rows if self._keys[row] is None), None)
 
-    def tally(self) -> Tally:
-        """The exact summary of all current annotations."""
-        with self._lock:
-            if "whole" not in self._answers:
-                rows = self._rows_that_count()
-                item, label, annotator = (
-                    np.array(column)[rows] for column in (self._rows.item, self._rows.label, self._rows.annotator)
-                )
-                names = self._rows.labels.by_code, self._rows.annotators.by_code
-                self._answers["whole"] = _with_people(self._counts(), in_order(item, label, annotator, *names))
-            whole: Tally = self._answers["whole"]
-            return whole
+    def _check(self, annotation: Annotation, row: int | None = None) -> None:
+        """Refuse what cannot be counted, before anything changes; ``row`` is where the annotation stands already."""
+        is_new = row is None or self._columns[ITEM][row] != annotation.item
+        refuse_overflow(self._per_item[annotation.item] + is_new)
+        if self._duplicates != "error" or annotation.pair is None or not annotation.is_usable:
+            return
+        for other in self._by_pair.get(annotation.pair, ()):
+            label = self._columns[LABEL][other]
+            if other != row and label >= 0 and label != annotation.label:
+                raise self._another_label(other)
 
-    def _rows_that_count(self) -> Ints:
-        return np.flatnonzero(np.frombuffer(bytes(self._is_counted), dtype=np.int8))
+    def _another_label(self, row: int) -> DuplicateError:
+        codes = self._at(row)[:3]
+        item, annotator, label = (
+            [*self._codes[role]][code] if code >= 0 else None
+            for role, code in zip((ITEM, ANNOTATOR, LABEL), codes, strict=True)
+        )
+        return DuplicateError(
+            f"annotator {annotator!r} has already labelled item {item!r} {label!r}; use change to change the label"
+        )
 
-    def _counts(self) -> Tally:
-        """The tally without the kinds of annotations of each annotator, which take a pass over all annotations."""
-        with self._lock:
-            if "tally" not in self._answers:
-                names = self._rows.annotators.by_code
-                annotators = {names[code]: count for code, count in self._per_annotator.items()}
-                left_out = {why: count for why, count in self._left_out.items() if count}
-                patterns = self._patterns.items()
-                whole = Tally.from_patterns(patterns, annotators if annotators or not patterns else None, left_out)
-                whole = whole if len(patterns) <= MOST_PATTERNS else replace(whole, patterns=None)
-                self._answers["tally"] = replace(whole, grouped=self._grouped()) if self._clusters else whole
-            tally: Tally = self._answers["tally"]
-            return tally
+    def _enter(self, row: int, annotation: Annotation) -> None:
+        self._answers.clear()
+        for column, value in zip(self._columns.values(), annotation, strict=True):
+            column[row] = value
+        self._per_item[annotation.item] += annotation.is_usable
+        if annotation.pair is not None:
+            self._by_pair.setdefault(annotation.pair, []).append(row)
 
-    def _grouped(self) -> Grouped:
-        """Items by cluster: one pass over the items, on demand."""
-        items: Counter[tuple[str, Votes]] = Counter()
-        for item, pattern in self._patterns.of_items():
-            votes = tuple((NO_VALUE, label, count) for label, count in pattern)
-            items[self._clusters.get(item, NO_VALUE), votes] += 1
-        return Grouped("cluster", None, dict(items))
+    def _leave(self, row: int) -> None:
+        self._answers.clear()
+        annotation = self._at(row)
+        self._per_item[annotation.item] -= annotation.is_usable
+        if annotation.pair is not None:
+            self._by_pair[annotation.pair].remove(row)
+            if not self._by_pair[annotation.pair]:
+                del self._by_pair[annotation.pair]
 
     def _set_cluster(self, item: int, cluster: Hashable) -> None:
         """Remember the cluster of an item; a different one is refused."""
@@ -311,12 +305,34 @@ class LiveTally:
             return
         named = text_of(cluster)
         if self._clusters.get(item, named) != named:
-            name = self._rows.items.by_code[item]
+            name = [*self._codes[ITEM]][item]
             raise DataError(
                 f"item {name!r} is in cluster {self._clusters[item]!r}, and an item belongs to one; correct it"
             )
         self._clusters[item] = named
         self._answers.clear()
+
+    # Answers ---------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Number of annotations, including those left out of the counts."""
+        return len(self._keys) - len(self._free)
+
+    def __repr__(self) -> str:
+        """What counts at the moment."""
+        return f"Live{self.tally()!r}"
+
+    def tally(self) -> Tally:
+        """The exact summary of all current annotations."""
+        with self._lock:
+            if "tally" not in self._answers:
+                rows, left_out = self._counting()
+                item, annotator, label = (np.array(self._columns[role])[rows] for role in (ITEM, ANNOTATOR, LABEL))
+                codes = _in_order(item, annotator, label, [*self._codes[ANNOTATOR]], [*self._codes[LABEL]])
+                tally = _counted_in_codes(codes, left_out) if len(rows) else Tally(left_out=left_out)
+                self._answers["tally"] = replace(tally, grouped=self._grouped(codes)) if self._clusters else tally
+            whole: Tally = self._answers["tally"]
+            return whole
 
     def annotations(self) -> polars.DataFrame:
         """The annotations that count: ``item, annotator, label``, plus ``time`` and ``text`` if any has one.
@@ -329,97 +345,52 @@ class LiveTally:
         """
         with self._lock:
             if "annotations" not in self._answers:
-                rows = self._rows_that_count()
-                by_arrival = rows[np.argsort(np.array(self._rows.arrival)[rows], kind="stable")]
-                self._answers["annotations"] = self._rows.frame(by_arrival)
+                rows = self._counting()[0]
+                rows = rows[np.argsort(np.array(self._arrival)[rows])]
+                columns = []
+                for role, names in self._codes.items():
+                    codes = np.array(self._columns[role])[rows]
+                    texts = polars.Series(role, [*names, None], dtype=polars.String)
+                    columns.append(texts.gather(np.where(codes >= 0, codes, len(names))))
+                columns.insert(3, polars.Series(TIME, np.array(self._columns[TIME])[rows]).fill_nan(None))
+                known = [column for column in columns if column.name not in (TIME, TEXT) or column.count()]
+                self._answers["annotations"] = polars.DataFrame(known)
             frame: polars.DataFrame = self._answers["annotations"]
             return frame
 
     def counted(self) -> Counted:
         """The current tally with the annotations behind it: the input of :func:`spagree.measure`."""
         with self._lock:
-            return _counted(self.tally(), self.annotations())
+            return _with_annotations(self.tally(), self.annotations())
 
-    # Counting --------------------------------------------------------------------------------
-
-    def _check(self, annotation: Annotation, row: int | None) -> None:
-        """Refuse what cannot be counted, before anything changes."""
-        refuse_overflow(self._patterns.annotations_of(annotation.item) + 1)
-        others = self._others(annotation.pair, row) if _flaw(annotation) is None else []
-        if self._duplicates == "error" and others and self._rows.label[others[0]] != annotation.label:
-            raise self._another_label(others[0])
-
-    def _book(self, row: int, step: int) -> None:
-        """Count a row, or count it as left out; ``step`` −1 is the inverse."""
-        self._answers.clear()
-        annotation = self._rows.at(row)
-        flaw = _flaw(annotation)
-        if flaw is not None:
-            self._left_out[flaw] += step
-        elif annotation.pair is None:
-            self._count(row, step)
-        else:
-            others = self._others(annotation.pair, row)
-            self._settle(annotation.pair, [*others, row] if step > 0 else others)
-
-    def _others(self, pair: int | None, row: int | None) -> list[int]:
-        """An annotator's other annotations of an item: first the one that counts."""
-        rows = [self._counting[pair], *self._repeats.get(pair, ())] if pair in self._counting else []
-        return [other for other in rows if other != row]
-
-    def _settle(self, pair: int, rows: list[int]) -> None:
-        """Count one of an annotator's annotations of an item; the others are repeats."""
-        chosen = (max if self._duplicates == "last" else min)(rows, key=self._moment, default=None)
-        before = self._counting.pop(pair, None)
-        if before is not None and before != chosen:
-            self._count(before, -1)
-        if chosen is not None and before != chosen:
-            self._count(chosen, 1)
-        if chosen is not None:
-            self._counting[pair] = chosen
-        self._left_out[REPEATED] += max(0, len(rows) - 1) - len(self._repeats.pop(pair, ()))
-        if len(rows) > 1:
-            self._repeats[pair] = [row for row in rows if row != chosen]
-
-    def _moment(self, row: int) -> tuple[float, int]:
-        time = self._rows.time[row]
-        return (-inf if isnan(time) else time, self._rows.arrival[row])
-
-    def _count(self, row: int, step: int) -> None:
-        annotation = self._rows.at(row)
-        self._patterns.move(annotation.item, self._rows.labels.by_code[annotation.label], step)
-        self._is_counted[row] = step > 0
-        if annotation.annotator >= 0:
-            self._per_annotator[annotation.annotator] += step
-            if not self._per_annotator[annotation.annotator]:
-                del self._per_annotator[annotation.annotator]
-
-    def _fill(self, rows: AnnotationRows) -> None:
-        """Count restored rows: repeats one at a time, all others at once."""
-        self._rows = rows
-        item, annotator, label = (np.array(codes) for codes in (rows.item, rows.annotator, rows.label))
-        self._left_out[MISSING_LABEL] = int((label < 0).sum())
-        self._left_out[MISSING_ITEM] = int(((label >= 0) & (item < 0)).sum())
-        usable = (label >= 0) & (item >= 0)
-        refuse_overflow(int(np.bincount(item[usable]).max(initial=0)))
+    def _counting(self) -> tuple[Ints, dict[str, int]]:
+        """The rows that count, and how many do not, by the reason: one pass over all."""
+        item, annotator, label = (np.array(self._columns[role]) for role in (ITEM, ANNOTATOR, LABEL))
+        usable = (item >= 0) & (label >= 0)
         named = np.flatnonzero(usable & (annotator >= 0))
-        pairs, first = np.unique(item[named].astype(np.int64) << 32 | annotator[named], return_index=True)
-        repeats = np.setdiff1d(named, named[first], assume_unique=True)
-        usable[repeats] = False
-        self._counting = dict(zip(pairs.tolist(), named[first].tolist(), strict=True))
-        self._patterns = PatternCounts.of(item[usable], label[usable], rows.labels.by_code, len(rows.items.by_code))
-        counts = np.bincount(annotator[named[first]], minlength=len(rows.annotators.by_code))
-        self._per_annotator = Counter({code: count for code, count in enumerate(counts.tolist()) if count})
-        self._is_counted = bytearray(usable.astype(np.int8).tobytes())
-        for row in repeats.tolist():
-            self._check(rows.at(row), row)
-            self._book(row, 1)
+        pair = item[named].astype(np.int64) << 32 | annotator[named]
+        time = np.nan_to_num(np.array(self._columns[TIME])[named], nan=-inf)
+        order = np.lexsort((np.array(self._arrival)[named], time, pair))
+        starts = run_starts(pair[order])
+        chosen = np.append(starts[1:], len(order))[: len(starts)] - 1 if self._duplicates == "last" else starts
+        usable[named] = False
+        usable[named[order[chosen]]] = True
+        left_out = {
+            "missing_label": int((label == UNKNOWN).sum()),
+            "missing_item": int(((label >= 0) & (item < 0)).sum()),
+            "repeated": len(named) - len(chosen),
+        }
+        return np.flatnonzero(usable), {why: size for why, size in left_out.items() if size}
 
-    def _another_label(self, row: int) -> DuplicateError:
-        item, annotator, label = self._rows.names(row)
-        return DuplicateError(
-            f"annotator {annotator!r} has already labelled item {item!r} {label!r}; use change to change the label"
-        )
+    def _grouped(self, codes: Codes) -> Grouped:
+        """Items by cluster."""
+        item, label, times = codes.counts
+        patterns, number = coded_patterns(codes.labels, item, label, times, len(item)) or ([], [])
+        items: Counter[tuple[str, Votes]] = Counter()
+        for code, place in zip(item[run_starts(item)].tolist(), number, strict=True):
+            votes = tuple((NO_VALUE, name, size) for name, size in patterns[place])
+            items[self._clusters.get(code, NO_VALUE), votes] += 1
+        return Grouped("cluster", None, dict(items))
 
 
 def counted_codes(
@@ -431,204 +402,32 @@ def counted_codes(
     frame: polars.DataFrame,
 ) -> Counted:
     """:meth:`LiveTally.counted` for annotations kept as integers elsewhere, and as text in ``frame``."""
+    return _with_annotations(_counted_in_codes(_in_order(item, annotator, label, annotators, labels), {}), frame)
+
+
+def _in_order(
+    item: Int32s, annotator: Int32s, label: Int32s, annotators: Sequence[str], labels: Sequence[str]
+) -> Codes:
+    """With labels in the order of their names."""
     order = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int32)
-    codes = in_order(
-        item, np.argsort(order).astype(np.int32)[label], annotator, [labels[place] for place in order], annotators
-    )
-    return _counted(_with_people(tally_of_codes(codes, {}), codes), frame)
+    place = np.argsort(order).astype(np.int32)
+    return in_order(item, place[label], annotator, [labels[code] for code in order], annotators)
 
 
-def _with_people(tally: Tally, codes: Codes) -> Tally:
+def _counted_in_codes(codes: Codes, left_out: dict[str, int]) -> Tally:
     """The tally with the kinds of annotations of each annotator; of unknown annotators nothing is known."""
+    tally = tally_of_codes(codes, left_out)
     return tally if tally.annotators is None else with_people_of_codes(tally, codes)
 
 
-def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:
-    lazy = nw.from_native(frame).lazy()
-    return Counted(tally, Held(lazy), warn_variants(tally.labels))
-
-
-def _flaw(annotation: Annotation) -> str | None:
-    """Why an annotation cannot count; None if it can."""
-    return MISSING_LABEL if annotation.label < 0 else MISSING_ITEM if annotation.item < 0 else None
+def _with_annotations(tally: Tally, frame: polars.DataFrame) -> Counted:
+    return Counted(tally, Held(nw.from_native(frame).lazy()), warn_variants(tally.labels))
 
 
 def _no_such_annotation(item: Hashable, annotator: Hashable, key: Hashable, remedy: str) -> DataError:
     if key is not None:
         return DataError(f"there is no annotation with the key {key!r}; {remedy}")
     return DataError(f"annotator {annotator!r} has not labelled item {item!r}; {remedy}")
-
-
-Moment = float | datetime | str | None
-"""Seconds since 1970, a datetime or ISO 8601; UTC where it names no zone."""
-
-
-class Annotation(NamedTuple):
-    """One annotation in codes; −1 for a missing value, NaN for an unknown time."""
-
-    item: int
-    annotator: int
-    label: int
-    time: float = nan
-    text: int = UNKNOWN
-
-    @property
-    def pair(self) -> int | None:
-        """Item and annotator as one number; None if the annotator is unknown."""
-        return self.item << 32 | self.annotator if self.annotator >= 0 else None
-
-
-class Names:
-    """Texts and their integer codes."""
-
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        self.by_code = list(names)
-        self._codes = {name: code for code, name in enumerate(self.by_code)}
-
-    def code(self, value: object) -> int:
-        """The code of a value, new or not; −1 for a missing one."""
-        if is_missing(value):
-            return UNKNOWN
-        name = text(value)
-        code = self._codes.setdefault(name, len(self.by_code))
-        if code == len(self.by_code):
-            self.by_code.append(name)
-        return code
-
-    def name(self, code: int) -> str | None:
-        """The text of a code; None for a missing one."""
-        return self.by_code[code] if code >= 0 else None
-
-
-class AnnotationRows:
-    """Parallel columns with one row per annotation, found by its key or by item and annotator.
-
-    >>> rows = AnnotationRows()
-    >>> row = rows.append(rows.code("q1", "ann", "yes", time=60), key=None)
-    >>> rows.find(rows.code("q1", "ann", None), key=None), rows.names(row), rows.at(row).time
-    (0, ('q1', 'ann', 'yes'), 60.0)
-    """
-
-    def __init__(self) -> None:
-        self.items, self.annotators, self.labels, self.texts = Names(), Names(), Names(), Names()
-        self.item, self.annotator, self.label, self.text = array("i"), array("i"), array("i"), array("i")
-        self.time, self.arrival = array("d"), array("q")
-        self._keys: list[Hashable] = []
-        self._free: list[int] = []
-        self._by_key: dict[Hashable, int] = {}
-        self._by_pair: dict[int | None, int] = {}
-        self._arrived = 0
-
-    def __len__(self) -> int:
-        """Number of annotations."""
-        return len(self._keys) - len(self._free)
-
-    @property
-    def places(self) -> int:
-        """Number of rows, including those of removed annotations."""
-        return len(self._keys)
-
-    def code(
-        self, item: Hashable, annotator: Hashable, label: Hashable, time: Moment = None, words: str | None = None
-    ) -> Annotation:
-        """An annotation in codes; it has no row yet."""
-        try:
-            hash((item, annotator, label))
-        except TypeError as error:
-            raise DataError(f"a label or id cannot be compared ({error}); convert it to a string first") from None
-        when = seconds(time)  # first: it may be refused
-        codes = self.items.code(item), self.annotators.code(annotator), self.labels.code(label)
-        return Annotation(*codes, when, self.texts.code(words))
-
-    def find(self, annotation: Annotation, key: Hashable) -> int | None:
-        """The row of an annotation: by its key, or for annotations without a key by item and annotator."""
-        return self._by_pair.get(annotation.pair) if key is None else self._by_key.get(key)
-
-    def at(self, row: int) -> Annotation:
-        """The annotation in a row."""
-        return Annotation(self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row])
-
-    def names(self, row: int) -> tuple[str | None, str | None, str | None]:
-        """The names of item, annotator and label in a row."""
-        item, annotator, label, *_ = self.at(row)
-        return self.items.name(item), self.annotators.name(annotator), self.labels.name(label)
-
-    def append(self, annotation: Annotation, key: Hashable) -> int:
-        """Add an annotation in a new row and return the row."""
-        if not self._free:
-            self._free.append(len(self._keys))
-            self._keys.append(None)
-            for column in (self.item, self.annotator, self.label, self.text, self.time, self.arrival):
-                column.append(0)
-        row = self._free.pop()
-        self._arrived += 1
-        self._keys[row], self.arrival[row] = key, self._arrived
-        if key is not None:
-            self._by_key[key] = row
-        elif annotation.pair is not None:
-            self._by_pair[annotation.pair] = row
-        self.write(row, annotation)
-        return row
-
-    def write(self, row: int, annotation: Annotation) -> None:
-        """Overwrite the annotation in this row."""
-        self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row] = annotation
-
-    def drop(self, row: int) -> None:
-        """Remove the annotation in this row."""
-        if self._keys[row] is None:
-            self._by_pair.pop(self.at(row).pair, None)
-        else:
-            del self._by_key[self._keys[row]]
-        self._keys[row] = None
-        self._free.append(row)
-
-    @classmethod
-    def of(cls, table: polars.DataFrame, keys: Sequence[Hashable] | None) -> AnnotationRows:
-        """The rows of a table, in their order."""
-        size = table.height
-        if keys is not None and not len(keys) == len(set(keys)) == size:
-            raise DataError(f"{len(keys):,} keys for {size:,} annotations; each annotation needs its own key")
-        rows = cls()
-        item, items = code_items(table[ITEM])
-        rows.items = Names([text(item) for item in items.to_list()])
-        rows.item.frombytes(item.tobytes())
-        for name, column in ((ANNOTATOR, rows.annotator), (LABEL, rows.label), (TEXT, rows.text)):
-            codes, names = code_names(table[name]) if name in table.columns else (np.full(size, UNKNOWN, np.int32), [])
-            column.frombytes(codes.astype(np.int32).tobytes())
-            setattr(rows, f"{name}s", Names(names))
-        rows.time.frombytes((_seconds(table[TIME]) if TIME in table.columns else np.full(size, nan)).tobytes())
-        rows.arrival.frombytes(np.arange(1, size + 1, dtype=np.int64).tobytes())
-        rows._arrived = size
-        rows._keys = [None] * size if keys is None else list(keys)
-        if keys is not None:
-            rows._by_key = {key: row for row, key in enumerate(keys)}
-            return rows
-        named = np.flatnonzero(np.array(rows.annotator) >= 0)
-        pairs = np.array(rows.item, dtype=np.int64)[named] << 32 | np.array(rows.annotator)[named]
-        rows._by_pair = dict(zip(pairs.tolist(), named.tolist(), strict=True))
-        repeats = len(named) - len(rows._by_pair)
-        if repeats:
-            raise DuplicateError(
-                f"{count(repeats, 'row repeats', 'rows repeat')} an item and annotator; give each row a key"
-            )
-        return rows
-
-    def frame(self, chosen: NDArray[np.int64]) -> polars.DataFrame:
-        """The chosen annotations: ``item, annotator, label``, plus ``time`` and ``text`` if any has one."""
-        named = {
-            ITEM: (self.items, self.item),
-            ANNOTATOR: (self.annotators, self.annotator),
-            LABEL: (self.labels, self.label),
-            TEXT: (self.texts, self.text),
-        }
-        columns = []
-        for name, (names, column) in named.items():
-            codes = np.array(column)[chosen]
-            texts = polars.Series(name, [*names.by_code, None], dtype=polars.String)
-            columns.append(texts.gather(np.where(codes >= 0, codes, len(names.by_code))))
-        columns.insert(3, polars.Series(TIME, np.array(self.time)[chosen], dtype=polars.Float64).fill_nan(None))
-        return polars.DataFrame([column for column in columns if column.name not in (TIME, TEXT) or column.count()])
 
 
 def seconds(time: Moment) -> float:

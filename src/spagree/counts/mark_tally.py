@@ -9,14 +9,11 @@ is in proportion to the marks of these and not to all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
-from spagree.codes import Floats, Ints
 from spagree.counts.tally import add_counts, sum_known
 from spagree.errors import count
 
@@ -65,13 +62,12 @@ class MarkTable:
         figures = tuple(name for name in self.figures if name in other.figures)
         one, two = self.only(figures), other.only(figures)
         visits = sum_known(one.visits, two.visits)
-        pairs = None if one.pairs is None or two.pairs is None else _added([one.pairs, two.pairs])
         return MarkTable(
             figures,
             add_counts(one.cells, two.cells),
             None if visits is not None and len(visits) > MOST_ROWS else visits,
-            _added([one.people, two.people]),
-            pairs,
+            _added(one.people, two.people),
+            None if one.pairs is None or two.pairs is None else _added(one.pairs, two.pairs),
         )
 
     def only(self, figures: Sequence[str]) -> MarkTable:
@@ -97,14 +93,10 @@ class MarkTable:
         )
 
 
-def _added(tables: Iterable[Mapping[K, Row]]) -> dict[K, Row]:
+def _added(one: Mapping[K, Row], two: Mapping[K, Row]) -> dict[K, Row]:
     """Rows of the same key added up."""
-    whole: dict[K, Row] = {}
-    for table in tables:
-        for key, row in table.items():
-            known = whole.get(key)
-            whole[key] = row if known is None else tuple(map(sum, zip(known, row, strict=True)))
-    return whole
+    both = {key: tuple(map(sum, zip(row, two[key], strict=True))) for key, row in one.items() if key in two}
+    return {**one, **two, **both}
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,7 +134,18 @@ class MarkTally:
             return NotImplemented
         ways: list[Seen] = sorted({way for way in (self.seen, other.seen) if way is not None})
         saw = {who: add_counts(self.saw.get(who, {}), other.saw.get(who, {})) for who in {**self.saw, **other.saw}}
-        met, tables = sum_known(self.met, other.met), self._tables_with(other)
+        if self.items and other.items:
+            tables = {name: self.tables[name] + other.tables[name] for name in self.tables if name in other.tables}
+            if self.has_classes and other.has_classes:  # a label that one part does not know was marked nowhere in it
+                alone = {**self.tables, **other.tables}
+                tables |= {
+                    name: table for name, table in alone.items() if name.startswith(CLASS) and name not in tables
+                }
+            else:
+                tables = {name: table for name, table in tables.items() if not name.startswith(CLASS)}
+        else:
+            tables = dict((self if self.items else other).tables)
+        met = sum_known(self.met, other.met)
         if met is None or len(met) > MOST_ROWS:  # without who met, the rest does not tell of others either
             met, tables = None, {name: replace(table, visits=None, pairs=None) for name, table in tables.items()}
         return MarkTally(
@@ -155,17 +158,6 @@ class MarkTally:
             "unknown" if "unknown" in ways else ways[0] if ways else None,
             add_counts(self.left_out, other.left_out),
         )
-
-    def _tables_with(self, other: MarkTally) -> dict[str, MarkTable]:
-        """The tables of both: a label that one part does not know was marked nowhere in it."""
-        if not (self.items and other.items):
-            return dict((self if self.items else other).tables)
-        both = {name: self.tables[name] + other.tables[name] for name in self.tables if name in other.tables}
-        if self.has_classes and other.has_classes:
-            alone = {**self.tables, **other.tables}
-            both |= {name: table for name, table in alone.items() if name.startswith(CLASS) and name not in both}
-            return both
-        return {name: table for name, table in both.items() if not name.startswith(CLASS)}
 
     def __radd__(self, other: object) -> MarkTally:
         """Let ``sum(tallies)`` start from 0."""
@@ -208,53 +200,3 @@ class MarkTally:
     def marks(self) -> int:
         """Marks, those that somebody made twice counted once."""
         return sum(self.labels.values())
-
-    def cells(self, name: str, figure: str) -> tuple[Ints, Floats, Floats, Floats]:
-        """Items of a table, with those on which nobody marked anything: n, how many items, their S and their A."""
-        table = self.tables[name]
-        n, _, times, columns = self._rows(table.cells, [0, 1 + table.figures.index(figure)], 1)
-        return n, times, columns[0], columns[1]
-
-    def visits(self, name: str, figure: str) -> tuple[Ints, Ints, Floats, list[Floats]] | None:
-        """The same of visits: their places, n, how many are alike, and S, A, what was made and what A loses."""
-        table = self.tables[name]
-        if table.visits is None:
-            return None
-        place, width = 1 + table.figures.index(figure), 1 + len(table.figures)
-        n, unit, times, columns = self._rows(table.visits, [0, place, width, width + place], None)
-        return unit, n, times, columns
-
-    def _rows(
-        self, rows: Mapping[Row, int], places: Collection[int], each: int | None
-    ) -> tuple[Ints, Ints, Floats, list[Floats]]:
-        """Rows of a table and, of items without marks, those that are implied: one for an item, or one for a visit."""
-        known: Counter[int] = Counter()
-        for (n, *_), size in rows.items():
-            known[int(n)] += size
-        blank = {n: items * (each or n) - known[n] for n, items in self.items_by_n.items()}
-        blank = {n: size for n, size in blank.items() if size}
-        table = np.array([*rows], dtype=np.float64)
-        table = table if len(rows) else np.zeros((0, 2 + max(places)))
-        saw = np.concatenate([table[:, 0], np.array([*blank], dtype=np.float64)]).astype(np.int64)
-        times = np.array([*rows.values(), *blank.values()], dtype=np.float64)
-        columns = [np.concatenate([table[:, 1 + place], np.zeros(len(blank))]) for place in places]
-        return saw, np.arange(len(saw)), times, columns
-
-    def people(self, name: str, figure: str) -> tuple[Ints, Ints, Floats, list[Floats]]:
-        """The same sums of each annotator and n: their places among the annotators come first."""
-        table = self.tables[name]
-        place, width = 1 + table.figures.index(figure), 1 + len(table.figures)
-        number = {who: at for at, who in enumerate(self.saw)}
-        keys = [(number[who], n) for who, sizes in self.saw.items() for n in sizes]
-        none = (0.0,) * (2 * width)
-        rows = [table.people.get((who, n), none) for who, sizes in self.saw.items() for n in sizes]
-        unit, n = np.array(keys, dtype=np.int64).reshape(-1, 2).T
-        columns = np.array(rows, dtype=np.float64).reshape(-1, 2 * width).T
-        times = np.array([size for sizes in self.saw.values() for size in sizes.values()], dtype=np.float64)
-        return unit, n, times, [columns[at] for at in (0, place, width, width + place)]
-
-    def pairs(self, name: str) -> tuple[Floats, Floats]:
-        """What any two who met marked there, and twice what they shared."""
-        pairs = self.tables[name].pairs or {}
-        rows = np.array([pairs.get(pair, (0.0, 0.0)) for pair in self.met or ()], dtype=np.float64).reshape(-1, 2)
-        return rows[:, 0], rows[:, 1]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars
 
-from spagree.codes import MOST_SUMMED, Floats, Ints, numbered, pairs_within, run_starts, sums
+from spagree.codes import MOST_SUMMED, Floats, Ints, counted, numbered, pairs_within, run_starts, sums
 from spagree.counts.engines import to_polars
 from spagree.counts.fetch import places
 from spagree.counts.items import spelled
@@ -53,7 +53,6 @@ PAIRS_AT_ONCE = 5_000_000
 ROWS_AT_ONCE = 1_000_000  # that are counted together in a tally
 MOST_CLASSES = 100  # that a tally keeps apart
 MOST_MET = 20_000_000  # pairs of visits that a tally looks at
-MOST_POSITIONS = 1_000_000  # of whole offsets that are places themselves
 
 
 @dataclass(frozen=True)
@@ -126,39 +125,29 @@ class CodedMarks:
         if known:  # somebody has finished an item with the last mark
             own = seen.group_by(who).agg(polars.col(known).max())
             visits = visits.join(own, on=who, how="left", maintain_order="left")
-        item, annotator = (visits[column].unique().sort() for column in who)
-        label = rows["label"].unique().sort()
-        place = visits.with_row_index("visit")
-        about = item.to_frame().join(
+        items, item = _coded(visits["item"])
+        annotators, annotator = _coded(visits["annotator"])
+        labels, label = _coded(rows["label"])
+        about = polars.DataFrame({"item": polars.Series(items, dtype=polars.String)}).join(
             seen.group_by("item").agg(polars.all().drop_nulls().first()), on="item", how="left", maintain_order="left"
         )
-        length = cluster = None
-        clusters: list[str] = []
+        place = rows.join(visits.with_row_index("visit"), on=who, how="left", maintain_order="left")["visit"]
+        start, end = (rows[name].to_numpy() for name in ("start", "end"))
+        more: dict[str, Any] = {}
         if "length" in about.columns:
-            length = about["length"].cast(polars.Float64).fill_null(np.nan).to_numpy()
+            more["length"] = about["length"].cast(polars.Float64).fill_null(np.nan).to_numpy()
         if "cluster" in about.columns:
-            named = about["cluster"].drop_nulls().unique().sort()
-            cluster, clusters = _places(about["cluster"], named), named.to_list()
-        group = visits["by"].drop_nulls().unique().sort() if "by" in known else None
-        return cls(
-            tuple(item.to_list()),
-            tuple(annotator.to_list()),
-            tuple(label.to_list()),
-            _places(visits["item"], item),
-            _places(visits["annotator"], annotator),
-            rows.join(place, on=who, how="left", maintain_order="left")["visit"].to_numpy().astype(np.int64),
-            rows["start"].to_numpy(),
-            rows["end"].to_numpy(),
-            _places(rows["label"], label),
-            length,
-            cluster,
-            tuple(clusters),
-            tuple(about["text"]) if "text" in about.columns else (),
-            visits["time"] if "time" in known else None,
-            None if group is None else _places(visits["by"], group),
-            () if group is None else tuple(group.to_list()),
-            () if key is None else tuple(key.to_list()),
-        )
+            more["clusters"], more["cluster"] = _coded(about["cluster"])
+        if "text" in about.columns:
+            more["texts"] = tuple(about["text"])
+        if "time" in known:
+            more["time"] = visits["time"]
+        if "by" in known:
+            more["groups"], more["group"] = _coded(visits["by"])
+        if key is not None:
+            more["keys"] = tuple(key.to_list())
+        visit = place.to_numpy().astype(np.int64)
+        return cls(items, annotators, labels, item, annotator, visit, start, end, label, **more)
 
     def only(self, visits: Ints) -> CodedMarks:
         """Some of the visits, in order, with what was marked there."""
@@ -167,6 +156,9 @@ class CodedMarks:
         place = np.full(len(self.item), -1)
         place[visits] = np.arange(len(visits))
         kept = np.flatnonzero(place[self.visit] >= 0)
+        of_marks = {name: getattr(self, name)[kept] for name in ("start", "end", "label")}
+        chosen = {"length": items, "cluster": items, "time": visits, "group": visits}
+        known = {name: rows for name, rows in chosen.items() if getattr(self, name) is not None}
         return replace(
             self,
             items=tuple(self.items[code] for code in items.tolist()),
@@ -174,14 +166,9 @@ class CodedMarks:
             item=item,
             annotator=annotator,
             visit=place[self.visit[kept]],
-            start=self.start[kept],
-            end=self.end[kept],
-            label=self.label[kept],
-            length=None if self.length is None else self.length[items],
-            cluster=None if self.cluster is None else self.cluster[items],
-            time=None if self.time is None else self.time.gather(visits),
             texts=tuple(self.texts[code] for code in items.tolist()) if self.texts else (),
-            group=None if self.group is None else self.group[visits],
+            **of_marks,
+            **{name: getattr(self, name)[rows] for name, rows in known.items()},
         )
 
     def when(self) -> nw.LazyFrame[Any] | None:
@@ -207,6 +194,11 @@ class CodedMarks:
         return np.bincount(self.item, minlength=len(self.items))
 
     @cached_property
+    def items_by_n(self) -> dict[int, int]:
+        """Items by how many people saw them."""
+        return dict(zip(*(each.tolist() for each in counted(self.n)), strict=True))
+
+    @cached_property
     def meetings(self) -> int:
         """How often two people saw the same item."""
         return int((self.n * (self.n - 1)).sum()) // 2
@@ -217,19 +209,24 @@ class CodedMarks:
         return np.sort(numbered(self.visit, *self._place, self.label)[0])
 
     @cached_property
+    def made(self) -> Ints:
+        """How many marks each visit made."""
+        return np.bincount(self.visit[self.distinct], minlength=len(self.item))
+
+    @cached_property
+    def by_label(self) -> dict[str, int]:
+        """How many marks have each label."""
+        sizes = np.bincount(self.label[self.distinct], minlength=len(self.labels)).tolist()
+        return {name: size for name, size in zip(self.labels, sizes, strict=True) if size}
+
+    @cached_property
     def positions(self) -> Floats:
-        """Where marks start or end, in order; of whole offsets all up to the largest."""
-        ends = np.concatenate([self.start, self.end])
-        largest = ends.max(initial=0.0)
-        if ends.min(initial=0.0) >= 0 and largest < MOST_POSITIONS and (ends == np.floor(ends)).all():
-            return np.arange(largest + 1)
-        return np.unique(ends)
+        """Where marks start or end, in order."""
+        return np.unique(np.concatenate([self.start, self.end]))
 
     @cached_property
     def _place(self) -> tuple[Ints, Ints]:
         """Start and end of each mark as their places among the positions."""
-        if len(self.positions) and self.positions[-1] == len(self.positions) - 1:
-            return self.start.astype(np.int64), self.end.astype(np.int64)
         return np.searchsorted(self.positions, self.start), np.searchsorted(self.positions, self.end)
 
     def pieces(self, *, characters: bool = False, any_label: bool = False, label: int | None = None) -> Pieces:
@@ -318,14 +315,10 @@ class CodedMarks:
                 shared[BY_CHANCE] = chance
             yield name, pieces, shared
 
-    def refuse_crowds(self) -> None:
-        """Refuse to compare each two who saw an item, if they are too many."""
-        if self.meetings > MOST_SUMMED:
-            raise DataError(f"{TOO_MANY} ({self.meetings:,} times); choose fewer items, or fewer people")
-
     def pairs(self, pieces: Pieces) -> tuple[Ints, Ints, Floats]:
         """Any two visits of one item, and how much of their pieces is the same; refused if there are too many."""
-        self.refuse_crowds()
+        if self.meetings > MOST_SUMMED:
+            raise DataError(f"{TOO_MANY} ({self.meetings:,} times); choose fewer items, or fewer people")
         one, other = pairs_within(np.bincount(self.item))
         keys, shared = one * len(self.item) + other, np.zeros(len(one))
         for left, right in pieces.overlapping():
@@ -366,10 +359,7 @@ class CodedMarks:
         sizes = np.bincount(place)
         for who, size, times in zip(self.annotator[first].tolist(), n[first].tolist(), sizes.tolist(), strict=True):
             saw[self.annotators[who]][size] = times
-        made = np.bincount(self.visit[self.distinct], minlength=len(self.item))
-        by_label = np.bincount(self.label[self.distinct], minlength=len(self.labels)).tolist()
-        labels = dict(zip(self.labels, by_label, strict=True))
-        return MarkTally(saw, tables, labels, met, self.met_others(), int((made == 0).sum()), seen)
+        return MarkTally(saw, tables, self.by_label, met, self.met_others(), int((self.made == 0).sum()), seen)
 
     def _table(self, pieces: Pieces, shared: Mapping[str, Shared], met: Mapping[Pair, int] | None) -> MarkTable:
         """What is shared of the same pieces, by items, visits, annotators and n, and pairs of annotators."""
@@ -621,6 +611,12 @@ def _keyed(rows: polars.DataFrame, key: polars.Series) -> polars.DataFrame:
 
 def _and_more(wrong: polars.DataFrame) -> str:
     return f"{count(wrong.height, 'row is', 'rows are')} like this: correct them, or leave them out"
+
+
+def _coded(column: polars.Series) -> tuple[tuple[str, ...], Ints]:
+    """The names in a column, sorted, and the place of each value among them; −1 if missing."""
+    names = column.drop_nulls().unique().sort()
+    return tuple(names.to_list()), _places(column, names)
 
 
 def _places(column: polars.Series, names: polars.Series) -> Ints:

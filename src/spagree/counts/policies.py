@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from spagree import progress
 from spagree.counts.engines import column_names, engine_of, repeat_candidates, row_count, rows
-from spagree.counts.labels import canonical, join_sets, keep_each, normalized, renamed_counts, split_labels
+from spagree.counts.labels import BAR, canonical, normalized, split_labels
 from spagree.counts.tally import text
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
 from spagree.messages import Message, Warning, opt
@@ -105,7 +105,10 @@ def respelled(
     """The annotations with labels and names in one spelling, and their labels; ``options`` are those of others."""
     if policies.normalize:
         clean = replace(clean, frame=normalized(clean.frame, labels))
-        labels = renamed_counts(labels, canonical)
+        renamed: Counter[Any] = Counter()
+        for name, size in labels.items():
+            renamed[canonical(name) if isinstance(name, str) else name] += size
+        labels = dict(renamed)
     if policies.separator is not None or policies.of_sets:
         frame, warnings = split_labels(clean.frame, labels, policies.separator, options)
         clean = replace(clean, frame=frame, warnings=clean.warnings + warnings)
@@ -131,12 +134,27 @@ def _settle_repeats(
         return clean
     if policy == "error" and same < repeats:
         raise _conflict_error(candidates, annotations)
-    warning = Warning("repeats", _repeats_message(repeats, same, policy))
+    repeated, whose = ("1 annotation repeats", "its") if repeats == 1 else (f"{repeats:,} annotations repeat", "their")
+    told = f"{repeated} the label {whose} annotator had given the item before; counted once."
+    if same < repeats or policy == "keep":
+        why = {
+            "set": "their labels were joined into one set",
+            "keep": "each counts as a separate annotation, so annotators also agree or disagree with themselves",
+        }.get(policy, f"the {policy} one was kept")
+        told = f"{repeated} an item by the same annotator ({repeats - same:,} with another label); {why}."
+    warning = Warning("repeats", told)
     anonymous = clean.frame.filter(nw.col(ANNOTATOR).is_null())
-    if policy == "keep":
-        return replace(clean, frame=nw.concat([keep_each(named), anonymous]), warnings=(*clean.warnings, warning))
+    names = column_names(named)
+    if policy == "keep":  # from an annotator's second annotation of an item, the annotator is left blank
+        by = [name for name in (TIME, ROW) if name in names]
+        placed = _numbered(named, (ITEM, ANNOTATOR), [*by, LABEL], f"{opt.duplicates('keep')}: {{}} cannot number rows")
+        first = nw.when(nw.col("place") == 1).then(nw.col(ANNOTATOR)).alias(ANNOTATOR)
+        every = nw.concat([placed.with_columns(first).select(names), anonymous])
+        return replace(clean, frame=every, warnings=(*clean.warnings, warning))
     if policy == "set":
-        return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), warning)
+        others = [name for name in names if name not in (ITEM, ANNOTATOR, LABEL)]
+        sets = engine_of(named).gathered_labels(named, [ITEM, ANNOTATOR], others, BAR).select(names)
+        return clean.without("repeated", repeats, nw.concat([sets, anonymous]), warning)
     order = _repeat_order(named, policy, annotations.warnings)
     if few and ROW in order:
         # The rows that do not count, with their labels: all but an annotator's first or last on an item.
@@ -145,7 +163,9 @@ def _settle_repeats(
         left = clean.without(
             "repeated", repeats, engine_of(clean.frame).without_rows(clean.frame, sorted(again)), warning
         )
-        return replace(left, labels=_labels_left(labels, again.values()))
+        lost = Counter(again.values())
+        kept = {label: size - lost[label] for label, size in labels.items() if size > lost[label]}
+        return replace(left, labels=kept if lost.keys() <= labels.keys() else None)
     if policy == "error":
         keep: Literal["first", "any"] = "first" if order else "any"
         one = named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
@@ -153,18 +173,6 @@ def _settle_repeats(
         ties = [] if ROW in order else [LABEL]
         one = named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])
     return clean.without("repeated", repeats, nw.concat([one, anonymous]), warning)
-
-
-def _labels_left(labels: Mapping[Any, int], gone: Iterable[Any]) -> dict[Any, int] | None:
-    """Annotations per label without these; None if they are not among those counted.
-
-    >>> _labels_left({"yes": 2, "no": 1}, ["no"]), _labels_left({"yes": 2}, ["Yes"])
-    ({'yes': 2}, None)
-    """
-    lost = Counter(gone)
-    if not lost.keys() <= labels.keys():
-        return None
-    return {label: count - lost[label] for label, count in labels.items() if count > lost[label]}
 
 
 def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, warnings: Iterable[Warning]) -> list[str]:
@@ -185,20 +193,6 @@ def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, warnings: I
     return order
 
 
-def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
-    repeated, whose = ("1 annotation repeats", "its") if repeats == 1 else (f"{repeats:,} annotations repeat", "their")
-    if same == repeats and policy != "keep":
-        return f"{repeated} the label {whose} annotator had given the item before; counted once."
-    kept = {
-        "set": "their labels were joined into one set",
-        "keep": "each counts as a separate annotation, so annotators also agree or disagree with themselves",
-    }
-    return (
-        f"{repeated} an item by the same annotator ({repeats - same:,} with another label); "
-        f"{kept.get(policy, f'the {policy} one was kept')}."
-    )
-
-
 def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> DuplicateError:
     """Name the first conflicting items with their labels and row numbers."""
     labels = named.group_by(ITEM, ANNOTATOR, LABEL).agg(*_first_row(named))
@@ -211,27 +205,22 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     keys = {(item, annotator) for item, annotator, *_ in first}
     items, annotators = map(list, zip(*keys, strict=True))
     near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
-    problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations.understood.source)
+    by_key: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+    for item, annotator, *label_and_row in rows(near):
+        if (item, annotator) in keys:
+            by_key[text(item), text(annotator)].append(tuple(label_and_row))
+    problems = []
+    for (item, annotator), given in by_key.items():
+        shown = [f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in given[:SHOWN_LABELS]]
+        more = [count(len(given) - SHOWN_LABELS, "more label")] if len(given) > SHOWN_LABELS else []
+        place = f"{annotations.understood.source}:{max(row[0] for _, *row in given)}: " if given[0][1:] else ""
+        problems.append(f"{place}annotator {annotator!r} labelled item {item!r} {' and '.join(shown + more)}")
     remedy = Message(annotations.understood.apart).marked or (
         f"choose one with {opt.duplicates('first')} or {opt.duplicates('last')} (set combines them, keep counts each), "
         "or check that item, annotator and label are the right columns"
     )
     message = f"{'once' if total == 1 else f'{total:,} times'} an annotator gave one item different labels; {remedy}"
     return DuplicateError(message, problems, total)
-
-
-def _conflict_lines(conflicts: list[tuple[Any, ...]], source: str) -> list[str]:
-    """One line per item and annotator; rows are (item, annotator, label), and the number of the row if known."""
-    by_key: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-    for item, annotator, *label_and_row in conflicts:
-        by_key[text(item), text(annotator)].append(tuple(label_and_row))
-    lines = []
-    for (item, annotator), labels in by_key.items():
-        shown = [f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in labels[:SHOWN_LABELS]]
-        more = [count(len(labels) - SHOWN_LABELS, "more label")] if len(labels) > SHOWN_LABELS else []
-        place = f"{source}:{max(row[0] for _, *row in labels)}: " if labels[0][1:] else ""
-        lines.append(f"{place}annotator {annotator!r} labelled item {item!r} {' and '.join(shown + more)}")
-    return lines
 
 
 def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:
@@ -253,12 +242,17 @@ def _keep_first(clean: Clean, k: int) -> Clean:
         raise UsageError(f"{opt.first(k)} needs the time of each annotation; name its column with {opt.time}")
     _refuse_unknown_times(clean.frame, opt.first(k))
     ties = [ROW] if ROW in names else [name for name in (ANNOTATOR, LABEL) if name in names]
-    place = nw.col(LABEL).cum_count().over(ITEM, order_by=[TIME, *ties]).alias("place")
-    try:
-        placed = clean.frame.with_columns(place)
-        late = row_count(placed.filter(nw.col("place") > k))
-    except NotImplementedError as error:
-        engine = clean.frame.implementation
-        raise UsageError(f"{opt.first(k)}: {engine} cannot number rows within an item; use polars or duckdb") from error
+    placed = _numbered(clean.frame, (ITEM,), [TIME, *ties], f"{opt.first(k)}: {{}} cannot number rows within an item")
+    late = row_count(placed.filter(nw.col("place") > k))
     kept = placed.filter(nw.col("place") <= k).select(names)
     return clean.without(f"{AFTER_FIRST}{k}", late, kept)
+
+
+def _numbered(frame: nw.LazyFrame[Any], units: Collection[str], order: Collection[str], why: str) -> nw.LazyFrame[Any]:
+    """With the ``place`` of each annotation in its unit; refused on engines that cannot do that."""
+    try:
+        placed = frame.with_columns(nw.col(LABEL).cum_count().over(*units, order_by=[*order]).alias("place"))
+        placed.collect_schema()
+    except NotImplementedError as error:
+        raise UsageError(f"{why.format(frame.implementation)}; use polars or duckdb") from error
+    return placed

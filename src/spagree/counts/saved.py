@@ -8,12 +8,13 @@ import os
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from spagree.counts.count import ItemCounts
 from spagree.counts.mark_tally import CLASS, LEVELS, MarkTable, MarkTally
-from spagree.counts.tally import Cell, Grouped, Kind, Pattern, People, Tally
+from spagree.counts.tally import Cell, Grouped, Kind, People, Tally, Votes
 from spagree.errors import DataError, FileError, UsageError
 from spagree.messages import opt, shown
 from spagree.read.databases import addresses
@@ -22,8 +23,6 @@ from spagree.write import write_atomically
 
 if TYPE_CHECKING:
     import polars
-
-    from spagree.counts.count import ItemCounts
 
 FORMAT, READ = 3, (2, 3)  # format 2 has no kinds of annotations
 KIND = "spagree tally"
@@ -47,8 +46,10 @@ def save(counted: Tally | ItemCounts | MarkTally, path: str | Path, *, force: bo
     True
     """
     target = Path(path)
+    suffix, what = (".parquet", "item counts") if isinstance(counted, ItemCounts) else (".json", "a tally")
+    if target.suffix != suffix:
+        raise UsageError(f"{target}: {what} is saved as {suffix}; name the file {target.stem}{suffix}")
     if isinstance(counted, ItemCounts):
-        _require_suffix(target, ".parquet", "item counts")
         about = {
             "format": FORMAT,
             "annotators": _plain(counted.annotators),
@@ -59,7 +60,6 @@ def save(counted: Tally | ItemCounts | MarkTally, path: str | Path, *, force: bo
         told = {PARQUET_KEY: json.dumps(_signed(about))}
         write_atomically(target, lambda temporary: counted.frame.write_parquet(temporary, metadata=told), force=force)
     else:
-        _require_suffix(target, ".json", "a tally")
         plain = marks_to_dict(counted) if isinstance(counted, MarkTally) else tally_to_dict(counted)
         document = json.dumps(_signed(plain))
         write_atomically(target, lambda temporary: temporary.write_text(document, "utf-8"), force=force)
@@ -146,20 +146,15 @@ def is_saved_tally(path: str | Path) -> bool:
             with source.open("rb") as file:
                 return f'"kind": "{KIND}'.encode() in file.read(200)
         if source.suffix == ".parquet" and source.is_file():
-            return PARQUET_KEY.encode() in _footer(source)
+            with source.open("rb") as file:  # a Parquet file ends with its metadata, their length, and a magic number
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(size - PARQUET_END, 0))
+                length, mark = struct.unpack("<I4s", file.read().rjust(PARQUET_END, b"\0"))
+                file.seek(max(size - PARQUET_END - length, 0))
+                return mark == b"PAR1" and PARQUET_KEY.encode() in file.read(length)
     except (OSError, ValueError):  # no permission, a name that is too long or has a NUL: the data reader reports it
         return False
     return False
-
-
-def _footer(path: Path) -> bytes:
-    """The end of a Parquet file, which holds its metadata; read without any Parquet library."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - PARQUET_END, 0))
-        length, mark = struct.unpack("<I4s", file.read().rjust(PARQUET_END, b"\0"))
-        file.seek(max(size - PARQUET_END - length, 0))
-        return file.read(length) if mark == b"PAR1" else b""
 
 
 def tally_to_dict(tally: Tally) -> dict[str, Any]:
@@ -221,25 +216,19 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise DataError(f'{source}: not a saved tally ("kind" is not {KIND!r}); make one with spagree tally')
     _require_format(document, source)
-    try:
-        cells = {Cell(*map(_whole, numbers)): _whole(items) for *numbers, items in document["cells"]}
-        labels, pairable = _counts(document["labels"]), _counts(document["pairable_labels"])
-        annotators = None if document["annotators"] is None else _counts(document["annotators"])
-        patterns: dict[Pattern, int] | None = None
-        if document["patterns"] is not None:
-            patterns = {
-                tuple((str(label), _whole(size)) for label, size in counts): _whole(items)
-                for *counts, items in document["patterns"]
-            }
-        counted, grouped = _plain(document["counted"]), _grouped(document.get("grouped"))
-        people = _people(document.get("people"))
-        left_out = _counts(document["left_out"])
-        tally = Tally(cells, labels, pairable, annotators, left_out, patterns, counted, grouped, people)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
-    if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
-        raise DataError(f"{source}: damaged tally: a row occurs twice; count the data again")
-    _refuse_first(faults(tally), f"{source}: damaged tally")
+    with _damage_refused(f"{source}: damaged tally"):
+        tally = Tally(
+            _by_key(document["cells"], lambda numbers: Cell(*map(_whole, numbers))),
+            _counts(document["labels"]),
+            _counts(document["pairable_labels"]),
+            None if document["annotators"] is None else _counts(document["annotators"]),
+            _counts(document["left_out"]),
+            _by_key(document["patterns"], lambda counts: tuple((str(label), _whole(size)) for label, size in counts)),
+            _plain(document["counted"]),
+            _grouped(document.get("grouped")),
+            _people(document.get("people")),
+        )
+        _refuse_first(faults(tally))
     return tally
 
 
@@ -274,68 +263,46 @@ def marks_from_dict(document: Any, source: str = "tally") -> MarkTally:
         found = f"format {document.get('format')!r}, but this version reads {FORMAT_OF_MARKS}"
         raise DataError(f"{source}: {found}; count the marks again")
 
-    def table(given: Mapping[str, Any]) -> MarkTable:
-        figures = tuple(map(str, given["figures"]))
-        width = 1 + len(figures)
-        return MarkTable(
-            figures,
-            _by_key(given["cells"], 1 + width, _numbers, _only_count),
-            None if given["visits"] is None else _by_key(given["visits"], 1 + 2 * width, _numbers, _only_count),
-            _by_key(given["people"], 2, lambda key: (str(key[0]), _whole(key[1])), _amounts),
-            None if given["pairs"] is None else _by_key(given["pairs"], 2, _names, _amounts),
-        )
-
-    def closest(key: Sequence[Any]) -> tuple[int, int, str, str]:
-        return _whole(key[0]), _whole(key[1]), str(key[2]), str(key[3])
-
-    try:
+    with _damage_refused(f"{source}: damaged tally"):
+        tables = {}
+        for name, given in document["tables"].items():
+            amounts = [_amount] * (1 + len(given["figures"]))
+            tables[str(name)] = MarkTable(
+                tuple(map(str, given["figures"])),
+                _by_key(given["cells"], _cells(_whole, *amounts)),
+                _by_key(given["visits"], _cells(_whole, *amounts, *amounts)),
+                _by_key(given["people"], _cells(str, _whole), _cells(*amounts, *amounts), 2),
+                _by_key(given["pairs"], _cells(str, str), _cells(_amount, _amount), 2),
+            )
         tally = MarkTally(
-            {
-                str(who): _by_key(sizes, 1, lambda key: _whole(key[0]), _only_count)
-                for who, sizes in document["saw"].items()
-            },
-            {str(name): table(given) for name, given in document["tables"].items()},
+            {str(who): _by_key(sizes, lambda n: _whole(*n)) for who, sizes in document["saw"].items()},
+            tables,
             _counts(document["labels"]),
-            None if document["met"] is None else _by_key(document["met"], 2, _names, _only_count),
-            None if document["closest"] is None else _by_key(document["closest"], 4, closest, _only_count),
+            _by_key(document["met"], _cells(str, str)),
+            _by_key(document["closest"], _cells(_whole, _whole, str, str)),
             _whole(document["empty"]),
             document["seen"],
             _counts(document["left_out"]),
         )
-        fault = next(_faults_of_marks(tally), None)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
-    if fault is not None:
-        raise DataError(f"{source}: damaged tally: {fault}; count the data again")
+        _refuse_first(_faults_of_marks(tally))
     return tally
 
 
-def _by_key(rows: Sequence[Sequence[Any]], width: int, key: Callable[..., Any], value: Callable[..., Any]) -> Any:
-    """Rows by their first so many columns; no key may occur twice."""
+Reader = Callable[[Sequence[Any]], Any]
+
+
+def _by_key(rows: Any, key: Reader, value: Reader = lambda cells: _whole(*cells), width: int = -1) -> Any:
+    """What rows count, by their first cells, so many; no key may occur twice. None of None."""
+    if rows is None:
+        return None
     found = {key(row[:width]): value(row[width:]) for row in rows}
     if len(found) < len(rows):
-        raise ValueError("a row occurs twice")
+        raise DataError("a row occurs twice")
     return found
 
 
-def _numbers(key: Sequence[Any]) -> tuple[float, ...]:
-    return (_whole(key[0]), *_amounts(key[1:]))
-
-
-def _names(key: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(map(str, key))
-
-
-def _only_count(values: Sequence[Any]) -> int:
-    (value,) = values
-    return _whole(value)
-
-
-def _amounts(values: Sequence[Any]) -> tuple[float, ...]:
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise ValueError(f"{value!r} is not an amount")
-    return tuple(map(float, values))
+def _cells(*kinds: Callable[[Any], Any]) -> Reader:
+    return lambda cells: tuple(kind(cell) for kind, cell in zip(kinds, cells, strict=True))
 
 
 def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
@@ -345,28 +312,14 @@ def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
     if tally.tables and not {"exact", "exact_any_label"} <= levels <= {*LEVELS}:
         yield f"levels {', '.join(tally.tables)}"
         return
-    if any(size % n for sizes in [tally.visits_by_n] for n, size in sizes.items()):
+    if any(size % n for n, size in tally.visits_by_n.items()):
         yield "the annotators saw other numbers of items than there are"
     for name, table in tally.tables.items():
-        is_whole = name not in ("characters", "characters_any_label")
-        saw, marked = Counter[int](), defaultdict[int, float](float)
-        whole = [0.0] * (1 + len(table.figures))
-        for (n, *amounts), items in table.cells.items():
-            most = amounts[0] * (n - 1 + ROUNDING)  # sums of seconds are rounded
-            is_broken = is_whole and (amounts[0] % 1 or amounts[1] % 2)
-            if n < 1 or not items or not amounts[0] or max(amounts[1:]) > most or is_broken:
-                yield "a cell that no item can have"
-            saw[int(n)] += items
-            marked[int(n)] += amounts[0] * items
-            whole = [one + each * items for one, each in zip(whole, amounts, strict=True)]
-        if any(items > tally.items_by_n.get(n, 0) for n, items in saw.items()):
-            yield "the levels hold more items than the annotators saw"
-        yield from _faults_of_rows(table, marked, whole, tally)
+        yield from _faults_of_table(name, table, tally)
     if tally.tables and sum(items * cell[1] for cell, items in tally.tables["exact"].cells.items()) != tally.marks:
         yield f"the levels and the labels hold different numbers of marks, {tally.marks:,} in the labels"
-    if tally.met is not None and sum(tally.met.values()) != sum(
-        n * (n - 1) // 2 * items for n, items in tally.items_by_n.items()
-    ):
+    met = sum(n * (n - 1) // 2 * items for n, items in tally.items_by_n.items())
+    if tally.met is not None and sum(tally.met.values()) != met:
         yield "the annotators met more or less often than they saw the same items"
     if tally.empty > tally.annotations:
         yield f"{tally.empty:,} annotations without a mark"
@@ -374,25 +327,31 @@ def _faults_of_marks(tally: MarkTally) -> Iterator[str]:
         yield f"seen {tally.seen!r}"
 
 
-def _faults_of_rows(
-    table: MarkTable, marked: Mapping[int, float], whole: Sequence[float], tally: MarkTally
-) -> Iterator[str]:
-    """What visits, annotators and pairs say of the same table."""
-    width = len(whole)
-    made: dict[str, defaultdict[int, float]] = {name: defaultdict(float) for name in ("visits", "annotators")}
+def _faults_of_table(name: str, table: MarkTable, tally: MarkTally) -> Iterator[str]:
+    is_whole, width = name not in ("characters", "characters_any_label"), 1 + len(table.figures)
+    saw, whole = Counter[int](), 0.0
+    marked, visited, made = (defaultdict[int, float](float) for _ in range(3))
+    for (n, *amounts), items in table.cells.items():
+        most = amounts[0] * (n - 1 + ROUNDING)  # sums of seconds are rounded
+        is_broken = is_whole and (amounts[0] % 1 or amounts[1] % 2)
+        if n < 1 or not items or not amounts[0] or max(amounts[1:]) > most or is_broken:
+            yield "a cell that no item can have"
+        saw[int(n)] += items
+        marked[int(n)] += amounts[0] * items
+        whole += amounts[1] * items
+    if any(items > tally.items_by_n.get(n, 0) for n, items in saw.items()):
+        yield "the levels hold more items than the annotators saw"
     for (n, *amounts), size in (table.visits or {}).items():
-        made["visits"][int(n)] += amounts[width] * size
+        visited[int(n)] += amounts[width] * size
     for (who, n), row in table.people.items():
-        made["annotators"][n] += row[width]
+        made[n] += row[width]
         if n not in tally.saw.get(who, {}):
             yield f"{shown(who)} made marks without seeing an item"
-    if table.visits is None:
-        del made["visits"]
-    for what, by_n in made.items():
+    for what, by_n in {"visits": visited if table.visits is not None else marked, "annotators": made}.items():
         if any(not math.isclose(by_n[n], marked[n], rel_tol=ROUNDING) for n in {*by_n, *marked}):
             yield f"the items and the {what} hold different marks"
-    pairs = None if table.pairs is None or tally.met is None else table.pairs
-    if pairs is not None and not math.isclose(sum(row[1] for row in pairs.values()), whole[1], rel_tol=ROUNDING):
+    shared = None if table.pairs is None or tally.met is None else sum(row[1] for row in table.pairs.values())
+    if shared is not None and not math.isclose(shared, whole, rel_tol=ROUNDING):
         yield "the items and the pairs of annotators share different marks"
 
 
@@ -437,12 +396,11 @@ def _people(document: Any) -> People | None:
 def _grouped(document: Any) -> Grouped | None:
     if document is None:
         return None
-    items = {
-        (str(cluster), tuple((str(group), str(label), _whole(size)) for group, label, size in votes)): _whole(count)
-        for cluster, *votes, count in document["items"]
-    }
-    if len(items) < len(document["items"]):
-        raise ValueError("a row of clusters and groups occurs twice")
+
+    def key(cells: Sequence[Any]) -> tuple[str, Votes]:
+        return str(cells[0]), tuple((str(group), str(label), _whole(size)) for group, label, size in cells[1:])
+
+    items = _by_key(document["items"], key)
     per_group = document["annotators"]
     people = None if per_group is None else {group: _counts(counts) for group, counts in per_group.items()}
     kinds = document.get("people")
@@ -454,6 +412,12 @@ def _column(name: Any) -> str | None:
     if name is not None and not isinstance(name, str):
         raise ValueError(f"{name!r} is not the name of a column")
     return name
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{value!r} is not an amount")
+    return float(value)
 
 
 def _whole(value: Any) -> int:
@@ -490,40 +454,35 @@ def _read_parquet(path: Path) -> ItemCounts:
     if not isinstance(document, dict):
         raise DataError(f"{path}: damaged item counts; count the data again")
     _require_format(document, str(path))
-    try:
+    with _damage_refused(f"{path}: damaged item counts"):
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
         left_out, how = _counts(document["left_out"]), _plain(document["counted"])
-        counts = ItemCounts(_read_table(path), annotators, left_out, how)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
-    _refuse_first(_faults_of_counts(counts.frame, annotators), f"{path}: damaged item counts")
-    _require_checksum({**document, "table": _table_checksum(counts.frame)}, str(path))
-    return counts
+        try:
+            table = polars.read_parquet(path.absolute(), glob=False, hive_partitioning=False)
+        except BaseException as error:
+            if not isinstance(error, polars.exceptions.PolarsError) and type(error).__module__ != PANIC:
+                raise
+            raise FileError(f"{path}: damaged: {error}; count the data again") from error
+        if dict(table.schema) != {"item": polars.String, "label": polars.String, "count": polars.Int64}:
+            raise ValueError(f"columns {dict(table.schema)}")
+        _refuse_first(_faults_of_counts(table, annotators))
+    _require_checksum({**document, "table": _table_checksum(table)}, str(path))
+    return ItemCounts(table, annotators, left_out, how)
 
 
-def _read_table(path: Path) -> polars.DataFrame:
-    import polars
-
+@contextmanager
+def _damage_refused(what: str) -> Iterator[None]:
+    """What cannot have been saved like this, or was counted from no annotations, is refused."""
     try:
-        table = polars.read_parquet(path.absolute(), glob=False, hive_partitioning=False)
-    except BaseException as error:
-        if not isinstance(error, polars.exceptions.PolarsError) and type(error).__module__ != PANIC:
-            raise
-        raise FileError(f"{path}: damaged: {error}; count the data again") from error
-    wanted = {"item": polars.String, "label": polars.String, "count": polars.Int64}
-    if dict(table.schema) != wanted:
-        raise ValueError(f"columns {dict(table.schema)}")
-    return table
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        why = str(error) if isinstance(error, DataError) else repr(error)
+        raise DataError(f"{what}: {why}; count the data again") from error
 
 
-def _require_suffix(path: Path, suffix: str, what: str) -> None:
-    if path.suffix != suffix:
-        raise UsageError(f"{path}: {what} is saved as {suffix}; name the file {path.stem}{suffix}")
-
-
-def _refuse_first(faults: Iterator[str], what: str) -> None:
+def _refuse_first(faults: Iterator[str]) -> None:
     for fault in faults:
-        raise DataError(f"{what}: {fault}; count the data again")
+        raise DataError(fault)
 
 
 def faults(tally: Tally) -> Iterator[str]:

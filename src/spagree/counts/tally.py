@@ -51,8 +51,12 @@ class Grouped:
 
     def __add__(self, other: Grouped) -> Grouped:
         if (self.cluster, self.by) != (other.cluster, other.by):
-            ways = f"{_named(self)} and {_named(other)}"
-            raise UsageError(f"parts were counted by different columns ({ways}); count both the same way")
+            ways = []
+            for part in (self, other):
+                columns = {opt.cluster: part.cluster, opt.by: part.by}
+                ways.append(" ".join(option(column) for option, column in columns.items() if column is not None))
+            told = " and ".join(ways)
+            raise UsageError(f"parts were counted by different columns ({told}); count both the same way")
         items = add_counts(self.items, other.items)
         return replace(
             self,
@@ -85,15 +89,18 @@ class Grouped:
     def patterns(self) -> dict[Pattern, int]:
         """Items by their labels, whatever their cluster and group."""
         whole: Counter[Pattern] = Counter()
-        for (_, votes), items in self.items.items():
-            whole[merged(votes)] += items
+        for (_, pattern), items in self.by_cluster().items():
+            whole[pattern] += items
         return dict(whole)
 
     def by_cluster(self) -> dict[tuple[str, Pattern], int]:
-        """Items by cluster and labels."""
+        """Items by cluster and labels, whatever their group."""
         whole: Counter[tuple[str, Pattern]] = Counter()
         for (cluster, votes), items in self.items.items():
-            whole[cluster, merged(votes)] += items
+            counts: Counter[str] = Counter()
+            for _, label, size in votes:
+                counts[label] += size
+            whole[cluster, tuple(sorted(counts.items()))] += items
         return dict(whole)
 
     def only(self, group: str) -> Grouped:
@@ -106,18 +113,6 @@ class Grouped:
         return replace(self, by=None, items=dict(part), annotators=None, people=None)
 
 
-def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
-    """The labels of an item with their counts, over all groups.
-
-    >>> merged((("crowd", "no", 2), ("crowd", "yes", 1), ("expert", "no", 1)))
-    (('no', 3), ('yes', 1))
-    """
-    counts: Counter[str] = Counter()
-    for _, label, size in votes:
-        counts[label] += size
-    return tuple(sorted(counts.items()))
-
-
 def by_group(
     add: Callable[[G, G], G | None], left: Mapping[str, G] | None, right: Mapping[str, G] | None
 ) -> dict[str, G] | None:
@@ -126,11 +121,6 @@ def by_group(
         return None
     both = {group: add(left[group], right[group]) for group in left if group in right}
     return {**left, **right, **{group: whole for group, whole in both.items() if whole is not None}}
-
-
-def _named(grouped: Grouped) -> str:
-    columns = {opt.cluster: grouped.cluster, opt.by: grouped.by}
-    return " ".join(option(column) for option, column in columns.items() if column is not None)
 
 
 # T = n(n−1)(n−2) must fit into 63 bits on every engine.
@@ -242,6 +232,13 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
+        how, grouped = same_counting(self.counted, other.counted), self.grouped or other.grouped
+        if self.grouped is not None and other.grouped is not None:
+            grouped = self.grouped + other.grouped
+        elif grouped is not None and self.cells and other.cells:
+            raise UsageError(
+                f"some parts were counted with {opt.cluster} or {opt.by}, others without; count all the same way"
+            )
         return Tally(
             add_counts(self.cells, other.cells),
             add_counts(self.labels, other.labels),
@@ -249,20 +246,10 @@ class Tally:
             sum_known(self.annotators, other.annotators),
             add_counts(self.left_out, other.left_out),
             sum_known(self.patterns, other.patterns),
-            same_counting(self.counted, other.counted),
-            self._grouped_with(other),
+            how,
+            grouped,
             add_people(self.people, other.people),
         )
-
-    def _grouped_with(self, other: Tally) -> Grouped | None:
-        if self.grouped is not None and other.grouped is not None:
-            return self.grouped + other.grouped
-        grouped = self.grouped or other.grouped
-        if grouped is not None and self.cells and other.cells:
-            raise UsageError(
-                f"some parts were counted with {opt.cluster} or {opt.by}, others without; count all the same way"
-            )
-        return grouped
 
     @cached_property
     def clusters(self) -> int | None:

@@ -16,7 +16,6 @@ import numpy as np
 import polars
 
 from spagree.codes import AnyInts, Codes, Ints, counted, run_of_each, run_starts
-from spagree.counts.live import pattern
 from spagree.counts.tally import Cell, Pattern, Tally
 from spagree.errors import DataError, UsageError
 from spagree.estimate.others import spa_estimate
@@ -168,7 +167,7 @@ def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Int
         after = []
         for code in ways.tolist():
             counts, one = dict(patterns[code // len(labels)]), labels[code % len(labels)]
-            grown = pattern({**counts, one: counts.get(one, 0) + 1})
+            grown = tuple(sorted({**counts, one: counts.get(one, 0) + 1}.items()))
             if grown not in numbers:
                 numbers[grown] = len(patterns)
                 patterns.append(grown)

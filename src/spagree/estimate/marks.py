@@ -11,8 +11,8 @@ the five outcomes of a mark are the same ratio with another A.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -24,23 +24,11 @@ import numpy as np
 import polars
 
 from spagree.codes import MOST_SUMMED, Codes, Floats, Ints, numbered, pairs_within, ratio, sums
-from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally
+from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally, Row
 from spagree.counts.marks import TOO_MANY, CodedMarks, Pieces, Shared
 from spagree.counts.tally import Cell, People, Tally
 from spagree.errors import DataError, UsageError, count
-from spagree.estimate import jackknife
-from spagree.estimate.comparison import (
-    NO_SHARED_ITEM,
-    ONE_SHARED,
-    THESE_ONLY,
-    Between,
-    Groups,
-    Moved,
-    Side,
-    compare_sides,
-    refuse_many,
-)
-from spagree.estimate.comparison import PAIRS as BETWEEN
+from spagree.estimate import comparison, jackknife
 from spagree.estimate.development import Step, Timed, in_steps, window
 from spagree.estimate.findings import not_people
 from spagree.estimate.missingness import Missingness
@@ -81,6 +69,14 @@ NO_LENGTHS = "the length of each text must be known: a column length in the tabl
 CERTAIN = "agreement by chance is certain: everybody marked everything"
 NO_PLACES = "these marks are no places with characters"
 OF_CLASSES = "its weights depend on how labels are shared, and marks may have none"
+UNSEEN_UNKNOWN = (
+    "it is not known who saw an item and marked nothing there, so agreement is overstated: give a table of who saw "
+    f"which item ({opt.seen}), or rows with empty start and end"
+)
+NOT_RANDOM = (
+    "agreement depends on how many people saw an item, which no weighting mends: was it decided by looking at the "
+    "first marks?"
+)
 FIGURES_OF_MARKS = (*LEVELS,)
 
 
@@ -135,46 +131,35 @@ def find_marks(
     """
     name = weights if isinstance(weights, str) else CUSTOM
     ratios = mark_ratios(marks, weights)
-    chance = ratios.pop(BY_CHANCE, None)
-    figures = {each: ratio.estimate(level, name, interval_for) for each, ratio in ratios.items()}
-    no_places, too_many = (undefined(why, level, name) for why in (NO_PLACES, TOO_MANY))
-    missing = dict.fromkeys(OUTCOMES, too_many)
-    if "characters" not in ratios:
-        missing |= dict.fromkeys(("other_boundaries", "both"), no_places)
-    outcomes = {each: figures.pop(each, missing[each]) for each in OUTCOMES if each != SAME}
-    beyond = no_places
-    if "characters" in ratios:
+    chance, has_places = ratios.pop(BY_CHANCE, None), "characters" in ratios
+    why_not = dict.fromkeys(OUTCOMES, TOO_MANY) | dict.fromkeys(LEVELS, NO_PLACES)
+    if not has_places:
+        why_not |= dict.fromkeys(("other_boundaries", "both"), NO_PLACES)
+    figures = {each: undefined(why, level, name) for each, why in why_not.items()}
+    figures |= {each: ratio.estimate(level, name, interval_for) for each, ratio in ratios.items()}
+    figures[SAME] = figures["exact"]
+    beyond = undefined(NO_PLACES, level, name)
+    if has_places:
         beyond = ratios["characters"].beyond(chance, level, name, interval_for)
     test = ratios["exact"].trend()
     return MarkFindings(
-        _counts_in_tally(marks) if isinstance(marks, MarkTally) else _counts(marks),
-        **{each: figures.get(each, no_places) for each in LEVELS},
+        _data(marks),
+        **{each: figures[each] for each in LEVELS},
         characters_beyond_chance=beyond,
-        outcomes={SAME: figures["exact"], **outcomes},
+        outcomes={each: figures[each] for each in OUTCOMES},
         missingness=test,
         seen=seen,
         warnings=tuple(_warnings(marks, seen, test)),
     )
 
 
-def _counts(marks: CodedMarks) -> MarkData:
-    made = np.bincount(marks.visit[marks.distinct], minlength=len(marks.item))
-    by_label = np.bincount(marks.label[marks.distinct], minlength=len(marks.labels)).tolist()
-    return MarkData(
-        items=len(marks.items),
-        annotations=len(marks.item),
-        annotators=len(marks.annotators),
-        marks=int(made.sum()),
-        empty=int((made == 0).sum()),
-        pairable_items=int((marks.n > 1).sum()),
-        labels={name: size for name, size in zip(marks.labels, by_label, strict=True) if size},
-    )
-
-
-def _counts_in_tally(tally: MarkTally) -> MarkData:
-    pairable = sum(items for n, items in tally.items_by_n.items() if n > 1)
-    people, counts = len(tally.annotators), (tally.marks, tally.empty, pairable)
-    return MarkData(tally.items, tally.annotations, people, *counts, dict(tally.labels), dict(tally.left_out))
+def _data(marks: CodedMarks | MarkTally) -> MarkData:
+    pairable = sum(items for n, items in marks.items_by_n.items() if n > 1)
+    if isinstance(marks, MarkTally):
+        counts = marks.items, marks.annotations, len(marks.annotators), marks.marks, marks.empty, pairable
+        return MarkData(*counts, dict(marks.labels), dict(marks.left_out))
+    sizes = len(marks.items), len(marks.item), len(marks.annotators), int(marks.made.sum())
+    return MarkData(*sizes, int((marks.made == 0).sum()), pairable, marks.by_label)
 
 
 def mark_ratios(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> dict[str, Ratio]:
@@ -195,8 +180,7 @@ def mark_ratios(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> 
 def mark_weights(marks: CodedMarks | MarkTally, weights: str | CustomWeights) -> ByN:
     """k(n) for the numbers of annotators that occur, or would occur without one of them."""
     check_scheme(weights)
-    occur = {*marks.items_by_n} if isinstance(marks, MarkTally) else set(marks.n.tolist())
-    sizes = sorted({m for n in occur for m in (n, n - 1) if m > 1})
+    sizes = sorted({m for n in marks.items_by_n for m in (n, n - 1) if m > 1})
     if not isinstance(weights, str):
         return weigh_at(sizes, weights, Tally()).by_n
     by_n = REGISTRY[weights].by_n
@@ -219,60 +203,26 @@ def mark_people(marks: CodedMarks | MarkTally) -> Others:
     return Others.of(Codes(item, annotator, nothing, tuple(marks.annotators), ("",)), None, None)
 
 
-def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> list[Warning]:
-    found = [*not_people(marks.annotators)]
-    empty = 0 if isinstance(marks, MarkTally) else int((marks.start == marks.end).sum())
-    if empty:
-        found.append(
-            Warning(
-                "empty_marks",
-                f"{count(empty, 'mark ends', 'marks end')} where it starts and holds no character: counted as a place "
-                "between two characters",
-            )
-        )
-    texts = [] if isinstance(marks, MarkTally) else [*marks.texts]
-    made = [] if isinstance(marks, MarkTally) else np.unique(marks.item[marks.visit]).tolist()
-    if texts and (lacking := sum(texts[item] is None for item in made)):
-        without = f"{count(lacking, 'item has', 'items have')} no text, of {len(made):,} with marks"
-        found.append(Warning("no_text", f"{without}: agreement beyond chance takes all of them"))
+def _warnings(marks: CodedMarks | MarkTally, seen: str, test: Missingness) -> Iterator[Warning]:
+    yield from not_people(marks.annotators)
+    if isinstance(marks, CodedMarks):
+        if empty := int((marks.start == marks.end).sum()):
+            where = f"{count(empty, 'mark ends', 'marks end')} where it starts and holds no character"
+            yield Warning("empty_marks", f"{where}: counted as a place between two characters")
+        made = np.unique(marks.item[marks.visit]).tolist()
+        if marks.texts and (lacking := sum(marks.texts[item] is None for item in made)):
+            without = f"{count(lacking, 'item has', 'items have')} no text, of {len(made):,} with marks"
+            yield Warning("no_text", f"{without}: agreement beyond chance takes all of them")
     if seen == "unknown":
-        found.append(
-            Warning(
-                "unseen_unknown",
-                "it is not known who saw an item and marked nothing there, so agreement is overstated: give a table of "
-                f"who saw which item ({opt.seen}), or rows with empty start and end",
-            )
-        )
+        yield Warning("unseen_unknown", UNSEEN_UNKNOWN)
     if test.broken:
-        found.append(
-            Warning(
-                "not_random",
-                "agreement depends on how many people saw an item, which no weighting mends: was it decided by looking "
-                f"at the first marks? (p = {test.p:.2g})",
-            )
-        )
+        yield Warning("not_random", f"{NOT_RANDOM} (p = {test.p:.2g})")
     if isinstance(marks, CodedMarks):
         codes = mark_people(marks).codes
-        found += overlap_warnings(overlap(codes, bridges=is_cheap(codes)))
-    return found
+        yield from overlap_warnings(overlap(codes, bridges=is_cheap(codes)))
 
 
 Met = Callable[[], tuple[Floats, Floats]]
-
-
-@dataclass(frozen=True)
-class Visits:
-    """Who made and shared the marks of a ratio, as what leaves with an annotator, a single visit, or a team."""
-
-    people: Others
-    leaving: Mapping[Kind, Leaving]
-    met: Met | None
-    """What any two who met marked there, and shared; None if they are not looked at."""
-
-    @cached_property
-    def pairs(self) -> PairSums | None:
-        """Sums over who met whom."""
-        return None if self.met is None else PairSums.of(*self.met())
 
 
 def _leaving(unit: Ints, n: Ints, columns: Sequence[Floats], times: Floats) -> Leaving:
@@ -294,8 +244,12 @@ class Ratio:
     agreeing: Floats
     by_n: ByN
     cluster: Ints | None = None
-    visits: Visits | None = None
-    """None if only the interval for these annotators is wanted or known."""
+    people: Others | None = None
+    """Who made them; None if only the interval for these annotators is wanted or known."""
+    leaving: Mapping[Kind, Leaving] = field(default_factory=dict)
+    """What leaves with an annotator, a single visit, or a team."""
+    met: Met | None = None
+    """What any two who met marked there, and shared; None if they are not looked at."""
     _without: dict[Kind, tuple[Floats, Floats]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -305,43 +259,71 @@ class Ratio:
         """From what each visit marked and shared."""
         size = len(marks.items)
         marked, agreeing = (sums(marks.item, each, size) for each in (shared.own, shared.met))
-        visits = None
-        if people is not None:
-            rows = np.flatnonzero(marks.n[marks.item] > 1)
-            item, who = marks.item[rows], marks.annotator[rows]
-            columns = marked[item], agreeing[item], shared.own[rows], (shared.met + shared.back)[rows]
-            busy = (np.bincount(who, minlength=len(marks.annotators)) > 0).astype(np.float64)
-            leaving: dict[Kind, Leaving] = {
-                "people": _leaving(who, marks.n[item], columns, busy),
-                "annotations": _leaving(np.arange(len(rows)), marks.n[item], columns, np.ones(len(rows))),
-            }
-            met: Met | None = None
-            if pieces is not None and marks.meetings <= MOST_SUMMED:
-                met = partial(marks.between, pieces, shared.own)
-            visits = Visits(people, leaving, met)
-        return cls(marks.n, np.ones(size), marked, agreeing, by_n, marks.cluster, visits)
+        if people is None:
+            return cls(marks.n, np.ones(size), marked, agreeing, by_n, marks.cluster)
+        rows = np.flatnonzero(marks.n[marks.item] > 1)
+        item, who = marks.item[rows], marks.annotator[rows]
+        columns = marked[item], agreeing[item], shared.own[rows], (shared.met + shared.back)[rows]
+        busy = (np.bincount(who, minlength=len(marks.annotators)) > 0).astype(np.float64)
+        leaving: dict[Kind, Leaving] = {
+            "people": _leaving(who, marks.n[item], columns, busy),
+            "annotations": _leaving(np.arange(len(rows)), marks.n[item], columns, np.ones(len(rows))),
+        }
+        met: Met | None = None
+        if pieces is not None and marks.meetings <= MOST_SUMMED:
+            met = partial(marks.between, pieces, shared.own)
+        return cls(marks.n, np.ones(size), marked, agreeing, by_n, marks.cluster, people, leaving, met)
 
     @classmethod
     def counted(cls, tally: MarkTally, name: str, figure: str, by_n: ByN, people: Others) -> Ratio:
         """A figure of one of the tables of a tally."""
-        n, items, marked, agreeing = tally.cells(name, figure)
-        each, table = tally.visits(name, figure), tally.tables[name]
-        if each is None or tally.met is None or table.pairs is None:
-            return cls(n, items, marked, agreeing, by_n)
-        unit, saw, times, columns = each
-        who, of, visits, sums_of = tally.people(name, figure)
+        table = tally.tables[name]
+        place, width = 1 + table.figures.index(figure), 1 + len(table.figures)
+
+        def rows(counts: Mapping[Row, int], places: Sequence[int], *, of_items: bool) -> tuple[Ints, Floats, Any]:
+            """By how many the items were seen, how many are alike, and amounts; with those on which nothing stands."""
+            known: Counter[int] = Counter()
+            for (n, *_), size in counts.items():
+                known[int(n)] += size
+            blank = {n: items * (1 if of_items else n) - known[n] for n, items in tally.items_by_n.items()}
+            blank = {n: size for n, size in blank.items() if size}
+            none = (0.0,) * (width if of_items else 2 * width)
+            columns = np.array([*counts, *((n, *none) for n in blank)], dtype=np.float64).reshape(-1, 1 + len(none)).T
+            times = np.array([*counts.values(), *blank.values()], dtype=np.float64)
+            return columns[0].astype(np.int64), times, [columns[1 + at] for at in places]
+
+        saw, items, (marked, agreeing) = rows(table.cells, [0, place], of_items=True)
+        if table.visits is None or tally.met is None or table.pairs is None:
+            return cls(saw, items, marked, agreeing, by_n)
+        places = [0, place, width, width + place]
+        n_of, times, columns = rows(table.visits, places, of_items=False)
+        nothing = (0.0,) * (2 * width)
+        made = [
+            (number, n, visits, *table.people.get((annotator, n), nothing))
+            for number, (annotator, sizes) in enumerate(tally.saw.items())
+            for n, visits in sizes.items()
+        ]
+        table_of = np.array(made, dtype=np.float64).reshape(-1, 3 + 2 * width).T
+        who, of = table_of[:2].astype(np.int64)
+        visits, sums_of = table_of[2], [table_of[3 + at] for at in places]
         busy = (np.bincount(who, visits * (of > 1), len(tally.saw)) > 0).astype(np.float64)
         leaving: dict[Kind, Leaving] = {
             "people": _leaving(who, of, sums_of, busy),
-            "annotations": _leaving(unit, saw, columns, times * (saw > 1)),
+            "annotations": _leaving(np.arange(len(n_of)), n_of, columns, times * (n_of > 1)),
         }
         if people.teams is not None:  # an item stands among the rows of each of the n who saw it
             whole = [sums_of[0] / of, sums_of[1] / of]
             team = people.teams[who]
             teams = (np.bincount(team, visits * (of > 1)) > 0).astype(np.float64)
             leaving["teams"] = replace(_leaving(team, of, [*whole, *whole], teams), n_left=np.zeros_like(of))
-        met: Met | None = partial(tally.pairs, name) if figure == name else None
-        return cls(n, items, marked, agreeing, by_n, None, Visits(people, leaving, met))
+        shared = np.array([table.pairs.get(pair, (0.0, 0.0)) for pair in tally.met], dtype=np.float64).reshape(-1, 2)
+        met: Met | None = (lambda: (shared[:, 0], shared[:, 1])) if figure == name else None
+        return cls(saw, items, marked, agreeing, by_n, None, people, leaving, met)
+
+    @cached_property
+    def pairs(self) -> PairSums | None:
+        """Sums over who met whom."""
+        return None if self.met is None else PairSums.of(*self.met())
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -355,12 +337,7 @@ class Ratio:
     @cached_property
     def value(self) -> float | None:
         """The ratio in exact rationals, rounded once; None if nothing is marked."""
-        sizes = self.sizes
-        k = [self.by_n[n] for n in sizes.n.tolist()]
-        n = sizes.n.tolist()
-        above = sum((w * Fraction(a) / (m * (m - 1)) for w, m, a in zip(k, n, sizes.agreeing, strict=True)), Fraction())
-        below = sum((w * Fraction(s) / m for w, m, s in zip(k, n, sizes.items, strict=True)), Fraction())
-        return float(above / below) if below else None
+        return self.sizes.value(self.by_n) if self.sizes.items.any() else None
 
     @cached_property
     def weight(self) -> Floats:
@@ -369,26 +346,17 @@ class Ratio:
 
     def units(self, kind: Kind) -> Leaving:
         """What can be left out, and what the item then has."""
-        if self.visits is not None and kind in self.visits.leaving:
-            return self.visits.leaving[kind]
-        unit = self.visits.people.item_teams if kind == "teams" and self.visits is not None else self.cluster
+        if kind in self.leaving:
+            return self.leaving[kind]
+        unit = self.people.item_teams if kind == "teams" and self.people is not None else self.cluster
         rows = np.flatnonzero(self.n > 1)
-        none, times = np.zeros(len(rows)), self.items[rows]
-        place = np.arange(len(rows))
+        place, times = np.arange(len(rows)), self.items[rows]
         if unit is not None:
             place = _in_clusters(unit[rows])[1]
             times = np.ones(int(place.max(initial=-1)) + 1)
-        return Leaving(
-            place,
-            rows,
-            np.ones(len(rows)),
-            self.n[rows],
-            none.astype(np.int64),
-            self.agreeing[rows],
-            none,
-            times,
-            marked=self.marked[rows],
-            marked_left=none,
+        marked, agreeing, none = self.marked[rows], self.agreeing[rows], np.zeros_like(rows)
+        return replace(
+            _leaving(place, self.n[rows], [marked, agreeing, marked, agreeing], times), group=rows, n_left=none
         )
 
     def without(self, kind: Kind) -> tuple[Floats, Floats]:
@@ -429,13 +397,12 @@ class Ratio:
         over_items, equal = jackknife.variance(*without("items")), self.equal_items
         if over_items is None:
             return replace(plain, undefined=ONE_MARKED)
-        if self.visits is None:
+        if self.people is None:
             others = Interval(None, None, None, MANY_ROWS)
             intervals = {ITEMS: made(over_items, equal, equal - 1), ANNOTATORS: others}
         else:
-            pairs = self.visits.pairs
-            met = 0.0 if pairs is None else pairs.variance(self.value or 0.0) * spread
-            intervals = self.visits.people.intervals(without, over_items, equal, equal - 1, made, met)
+            met = 0.0 if self.pairs is None else self.pairs.variance(self.value or 0.0) * spread
+            intervals = self.people.intervals(without, over_items, equal, equal - 1, made, met)
         return leading(plain, intervals, interval_for)
 
     def beyond(self, chance: Ratio | None, level: float, weights: str, interval_for: str) -> Estimate:
@@ -474,7 +441,8 @@ class Ratio:
             return Missingness(None, None, (), reason if self.value else NOTHING_MARKED)
         n, items, agreeing = n[pairable], self.items[pairable], self.agreeing[pairable]
         mass = self.marked[pairable] / n
-        moved = (n - total(items * n * mass) / total(items * mass)) * (agreeing / (n * (n - 1)) - self.flat * mass)
+        flat = self.sizes.value(dict.fromkeys(self.by_n, Fraction(1)))  # so that the residuals add up to 0
+        moved = (n - total(items * n * mass) / total(items * mass)) * (agreeing / (n * (n - 1)) - flat * mass)
         units = self.units("items")
         moved = sums(units.unit, moved, len(units.times))  # of a cluster together
         squares = total(units.times * moved**2)
@@ -482,11 +450,6 @@ class Ratio:
             return Missingness(None, None, (), "agreement does not vary enough between items")
         z = total(units.times * moved) / sqrt(squares)
         return Missingness(z, erfc(abs(z) / sqrt(2)), ())
-
-    @cached_property
-    def flat(self) -> float:
-        """θ with equal weights, the one of the residuals that add up to 0."""
-        return replace(self, by_n=dict.fromkeys(self.by_n, Fraction(1)), _without={}).value or 0.0
 
 
 def _in_clusters(cluster: Ints) -> tuple[Ints, Ints]:
@@ -520,7 +483,7 @@ class KnownMarks:
         return mark_ratios(self.marks, self.weights)
 
     @cached_property
-    def units(self) -> Mapping[Moved, Ints]:
+    def units(self) -> Mapping[comparison.Moved, Ints]:
         """The numbers of what can be left out, each kind in the order of its jackknife."""
         marks, rows = self.marks, np.flatnonzero(self.marks.n > 1)
         items = self.item[rows]
@@ -538,7 +501,7 @@ class KnownMarks:
         items = self.item[self.marks.n > 1]
         return items, np.ones(len(items))
 
-    def moves(self, kind: Moved, figure: str) -> tuple[Ints, Floats]:
+    def moves(self, kind: comparison.Moved, figure: str) -> tuple[Ints, Floats]:
         """How far a figure moves without each item or cluster, annotator or visit: their numbers, and how far."""
         without, times = self.ratios[figure].without(kind)
         return self.units[kind], deviations(without[times > 0])[1]
@@ -587,10 +550,10 @@ def mark_figures(findings: MarkFindings) -> dict[str, Estimate]:
 
 def mark_groups(
     marks: CodedMarks, column: str, seen: str, weights: str | CustomWeights, level: float, interval_for: str
-) -> Groups:
+) -> comparison.Groups:
     """The groups of visits: of items, or of annotators if people of two groups saw one item."""
     names = marks.group_names()
-    refuse_many(column, len(names))
+    comparison.refuse_many(column, len(names))
     visits = {name: marks.of_group(name) for name in names}
     saw = {name: np.bincount(marks.item[own], minlength=len(marks.items)) for name, own in visits.items()}
     of_annotators = bool((np.count_nonzero([*saw.values()], axis=0) > 1).any())
@@ -602,16 +565,16 @@ def mark_groups(
         findings[name] = find_marks(part, seen, weights, level, leads)
         items, people = np.unique(marks.item[own]), np.unique(marks.annotator[own])
         known = KnownMarks(part, weights, items, people, labels, clusters)
-        sides.append(Side(name, mark_figures(findings[name]), known=known))
+        sides.append(comparison.Side(name, mark_figures(findings[name]), known=known))
     pairs = combinations(names, 2) if of_annotators else ()
     between = tuple(_between(marks, (a, b), (visits[a], visits[b]), level, leads) for a, b in pairs)
     whose: Literal["items", "annotators"] = "annotators" if of_annotators else "items"
-    return Groups(column, whose, findings, compare_sides(sides, leads), between)
+    return comparison.Groups(column, whose, findings, comparison.compare_sides(sides, leads), between)
 
 
 def _between(
     marks: CodedMarks, names: tuple[str, str], visits: tuple[Ints, Ints], level: float, interval_for: str
-) -> Between:
+) -> comparison.Between:
     """θ of a person in one group and one in the other: Σ k·A/(n n′) over Σ k·(S/n + S′/n′)/2, k = 2 n n′/(n + n′)."""
     size, pieces = len(marks.items), marks.pieces()
 
@@ -627,19 +590,19 @@ def _between(
     shared = weight * (whole - within - among)[both] / 2 / (n * m)
     marked = weight * (mine[both] / n + theirs[both] / m) / 2
     if not len(both) or not total(marked):
-        reason = NOTHING_MARKED if len(both) else NO_SHARED_ITEM
-        return Between(*names, undefined(reason, level, BETWEEN), len(both))
+        reason = NOTHING_MARKED if len(both) else comparison.NO_SHARED_ITEM
+        return comparison.Between(*names, undefined(reason, level, comparison.PAIRS), len(both))
     value = total(shared) / total(marked)
-    plain = Estimate(value, None, None, None, level, BETWEEN)
+    plain = Estimate(value, None, None, None, level, comparison.PAIRS)
     unit = np.arange(len(both)) if marks.cluster is None else _in_clusters(marks.cluster[both])[1]
     above, below = (sums(unit, each, int(unit.max()) + 1) for each in (shared, marked))
     over_items = jackknife.variance(ratio(total(above) - above, total(below) - below), np.ones(len(above)))
     if over_items is None:
-        return Between(*names, replace(plain, undefined=ONE_SHARED), len(both))
+        return comparison.Between(*names, replace(plain, undefined=comparison.ONE_SHARED), len(both))
     equal = total(below) ** 2 / total(below**2)
-    limits = wilson(value, sqrt(over_items), equal, level, equal - 1)
-    intervals = {ITEMS: Interval(sqrt(over_items), *limits), ANNOTATORS: Interval(None, None, None, THESE_ONLY)}
-    return Between(*names, leading(plain, intervals, interval_for), len(both))
+    alone = Interval(sqrt(over_items), *wilson(value, sqrt(over_items), equal, level, equal - 1))
+    intervals = {ITEMS: alone, ANNOTATORS: Interval(None, None, None, comparison.THESE_ONLY)}
+    return comparison.Between(*names, leading(plain, intervals, interval_for), len(both))
 
 
 def model_among_marks(
@@ -689,13 +652,11 @@ def model_among_marks(
 
     whole = compared(name, *marks.pairs(pieces))
     outcomes = () if characters else tuple(compared(each, *met) for each, met in _pairs_met(marks, own).items())
-    seen = np.bincount(marks.item[is_person], minlength=len(marks.items)) > 0
     left_out = {
-        "no_model_label": int((seen & (visit_of < 0)).sum()),
-        "fewer_than_two_people": int(((people == 1) & (visit_of >= 0)).sum()),
-        "no_people": int((~seen & (visit_of >= 0)).sum()),
+        "no_model_label": (people > 0) & (visit_of < 0),
+        "fewer_than_two_people": (people == 1) & (visit_of >= 0),
+        "no_people": (people == 0) & (visit_of >= 0),
     }
-    why = {reason: items for reason, items in left_out.items() if items}
     return ModelFindings(
         name,
         whole.with_humans,
@@ -704,7 +665,7 @@ def model_among_marks(
         margin,
         items=len(whom.items),
         humans_count=len(whom.annotators),
-        left_out=why,
+        left_out={why: int(items.sum()) for why, items in left_out.items() if items.any()},
         runs=1,
         self_agreement=None,
         marks=outcomes,
@@ -732,8 +693,7 @@ def _gap(mine: Ratio, theirs: Ratio, level: float, scheme: str, interval_for: st
     value = mine.value - theirs.value
 
     def without(kind: Kind) -> tuple[Floats, Floats]:
-        (one, times), (other, _) = mine.without(kind), theirs.without(kind)
-        return one - other, times
+        return mine.without(kind)[0] - theirs.without(kind)[0], mine.units(kind).times
 
     def made(variance: float, items: float, freedom: float) -> Interval:
         return paired(value, sqrt(variance), items, freedom, level)
@@ -811,11 +771,10 @@ def mark_classes(
         figure = ratio_of.estimate(level, "", interval_for)
         mass = total(ratio_of.weight / np.maximum(ratio_of.n, 1) * ratio_of.items * ratio_of.marked)
         rows.append((label, made, figure.value, figure.stderr, figure.low, figure.high, figure.undefined, mass))
-    names = {"class": polars.String, "marks": polars.Int64} | dict.fromkeys(
-        ("agreement", "stderr", "low", "high"), polars.Float64
-    )
-    schema = {**names, "undefined": polars.String, "mass": polars.Float64}
-    frame = polars.DataFrame(rows, schema=schema, orient="row")
+    kinds = dict.fromkeys(("agreement", "stderr", "low", "high", "mass"), polars.Float64)
+    names = ("class", "marks", "agreement", "stderr", "low", "high", "undefined", "mass")
+    schema = {"class": polars.String, "marks": polars.Int64, "undefined": polars.String} | kinds
+    frame = polars.DataFrame(rows, {name: schema[name] for name in names}, orient="row")
     met = _exchanged(marks, by_n)
     if met is not None:
         whole = frame["mass"].to_numpy()

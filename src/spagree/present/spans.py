@@ -113,7 +113,8 @@ def _rows(findings: MarkFindings, understood: Understood | None) -> Iterator[tup
         yield "Meets", f"at another annotator a mark meets {met}"
     if characters.value is not None:
         yield "Characters", f"{figure(characters.value)}{both_limits(characters)}"
-        yield "", f"beyond chance {figure(beyond.value)}{both_limits(beyond)}{_why(beyond)}"
+        why = f" ({beyond.undefined})" if beyond.value is None else ""
+        yield "", f"beyond chance {figure(beyond.value)}{both_limits(beyond)}{why}"
     seen = f"{data.pairable_items:,} of {count(data.items, 'item')} seen by two annotators or more"
     made = f"{count(data.marks, 'mark')} by {count(data.annotators, 'annotator')}"
     visits = f"{count(data.annotations, 'annotation')}, {data.empty:,} without a mark"
@@ -232,7 +233,3 @@ def both_limits(shown: Estimate) -> str:
 
 def _percent(shown: Estimate) -> str:
     return "undefined" if shown.value is None else percent(shown.value)
-
-
-def _why(shown: Estimate) -> str:
-    return f" ({shown.undefined})" if shown.value is None else ""
