@@ -60,12 +60,16 @@ HIDDEN = "…"
 
 
 def is_server(address: object) -> bool:
-    """Whether it is the address of a PostgreSQL server.
-
-    >>> is_server("postgres://db/labels"), is_server("labels.csv")
-    (True, False)
-    """
+    """Whether it is the address of a PostgreSQL server."""
     return isinstance(address, str) and address.startswith(SERVERS)
+
+
+def _parts(address: str) -> tuple[str, str, list[tuple[str, str]]]:
+    """What stands before the host, with @, then the host and all up to the parameters, and these."""
+    before, _, parameters = address.partition("://")[2].partition("?")
+    credentials, at, place = before.rpartition("@")
+    pairs = (part.partition("=") for part in parameters.split("&"))
+    return credentials + at, place, [(key, value) for key, _, value in pairs]
 
 
 def public(address: str) -> str:
@@ -73,55 +77,38 @@ def public(address: str) -> str:
 
     >>> public("postgresql://me:secret@db:5432/labels?password=other&host=db2")
     'postgresql://me@db:5432/labels?host=db2'
-    >>> public("host=db password=secret")
-    'host=db password=…'
-    >>> public("postgresql:/me:secret@db"), public("jdbc:oracle:thin:me/secret@db")
-    ('postgresql:/me:…@db', 'jdbc:…@db')
     """
-    scheme, separator, rest = address.partition("://")
-    if not separator:
+    if "://" not in address:
         hidden = PAIR.sub(rf"\1{HIDDEN}", JDBC.sub(rf"\1{HIDDEN}@", address))
         return hidden if hidden.startswith("jdbc:") else USER.sub(rf"\1:{HIDDEN}@", hidden)
-    before, _, parameters = rest.partition("?")
-    credentials, at, place = before.rpartition("@")
-    if not at and "@" in parameters:  # perhaps a password with a question mark
-        place = before.partition(":")[0]
+    credentials, place, parameters = _parts(address)
+    if not credentials and "@" in address:  # perhaps a password with a question mark
+        place = place.partition(":")[0]
     place = PAIR.sub(rf"\1{HIDDEN}", place)
     place = PORT.sub(lambda match: match[0] if match[1].isdigit() else f":{HIDDEN}", place)
-    kept = "&".join(f"{key}={value}" for key, value in _parameters(parameters) if key in HARMLESS)
-    return f"{scheme}://{credentials.partition(':')[0]}{at}{place}{'?' if kept else ''}{kept}"
-
-
-def _parameters(text: str) -> list[tuple[str, str]]:
-    pairs = (part.partition("=") for part in text.split("&"))
-    return [(key, value) for key, _, value in pairs]
+    user = f"{credentials.removesuffix('@').partition(':')[0]}@" if credentials else ""
+    kept = "&".join(f"{key}={value}" for key, value in parameters if key in HARMLESS)
+    return f"{address.partition('://')[0]}://{user}{place}{'?' if kept else ''}{kept}"
 
 
 def without_secrets(text: str, address: str) -> str:
-    """A driver's message without the address's password, in any spelling.
-
-    >>> without_secrets("no entry for p@ss", "postgresql://me:p%40ss@db/labels")
-    'no entry for …'
-    """
-    for secret in sorted(_secrets(address), key=len, reverse=True):
+    """A driver's message without the address's password, in any spelling."""
+    credentials, _, parameters = _parts(address)
+    secrets = [credentials.removesuffix("@").partition(":")[2]]
+    secrets += [value for key, value in parameters if SECRET.search(key)]
+    plain = {unquote(secret) for secret in secrets if secret}
+    for secret in sorted({*filter(None, secrets), *plain, *(quote(each, safe="") for each in plain)}, key=len)[::-1]:
         text = text.replace(secret, HIDDEN)
     return PAIR.sub(rf"\1{HIDDEN}", text)
 
 
-def _secrets(address: str) -> set[str]:
-    before, _, parameters = address.partition("://")[2].partition("?")
-    secrets = [before.rpartition("@")[0].partition(":")[2]]
-    secrets += [value for key, value in _parameters(parameters) if SECRET.search(key)]
-    plain = {unquote(secret) for secret in secrets if secret}
-    return {*filter(None, secrets), *plain, *(quote(secret, safe="") for secret in plain)}
-
-
 def refuse_ambiguous(address: str) -> None:
     """Refuse an ambiguous address: half of the password would be read as the host, and shown."""
-    before, _, parameters = address.partition("://")[2].partition("?")
-    user, at, place = before.partition("@")
-    ports = [port for port in PORT.findall(place if at else before) if not port.isdigit() and port]
-    if "@" in place or (at and "/" in user) or ports or (not at and ":" in before and "@" in parameters):
+    credentials, place, parameters = _parts(address)
+    user, at, rest = credentials.partition("@")
+    ports = [port for port in PORT.findall(place) if not port.isdigit() and port]
+    has_password_in_parameters = not at and ":" in place and any("@" in part for pair in parameters for part in pair)
+    if rest or (at and "/" in user) or ports or has_password_in_parameters:
         raise not_understood(address)
 
 

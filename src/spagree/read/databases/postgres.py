@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ from spagree.read.table import EXACT, cell, shown
 
 if TYPE_CHECKING:
     from psycopg import Column, Connection
-    from psycopg.pq.abc import PGconn, PGresult
 
 
 CONNECT_SECONDS, CANCEL_SECONDS = "10", 5
@@ -96,6 +94,8 @@ def _described(connection: Connection[Any], query: Query) -> list[Column]:
 
 def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
     """Run the query once, and put the wanted columns into the store's table ``cells``."""
+    import duckdb
+
     path = new_file(query.scratch)
     with opened(query.place) as connection:
         every = _described(connection, query)
@@ -110,7 +110,23 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
         copy = f"COPY (SELECT {chosen} FROM ({query.body}) AS q({aliases})) TO STDOUT CSV HEADER"
         with path.open("wb") as file:
             _download(connection, copy, file)
-    _load(store, path, {cell(p): _type(every[p]) for p in wanted}, query.name)
+    # A cell without quotes is missing, with quotes it may be empty. The file has a header because duckdb would
+    # otherwise remove a byte order mark from the first cell.
+    types = {cell(p): _type(every[p]) for p in wanted}
+    options = (
+        f"auto_detect=false, columns={types}, delim=',', quote='\"', "
+        "escape='\"', nullstr='', header=true, allow_quoted_nulls=false, new_line='\\n', strict_mode=true"
+    )
+    for longest in (USUAL_LINE, LONGEST_LINE):
+        scan = f"read_csv({literal_path(path)}, {options}, max_line_size={longest})"
+        try:
+            store.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {scan}")
+            break
+        except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+            if longest == LONGEST_LINE:
+                lines = " ".join(str(error).split("\n")[:2])
+                remedy = "cast the column to text in the query"
+                raise DataError(f"{query.name}: a value cannot be used ({lines}); {remedy}") from error
     path.unlink()
     for p in [p for p in wanted if every[p].type_code == NUMERIC and _type(every[p]) == "DOUBLE"]:
         large = f"isfinite({cell(p)}) AND abs({cell(p)}) >= {EXACT}"  # two different numbers may have become equal
@@ -137,61 +153,29 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
 
     server = connection.pgconn
     server.send_query(copy.encode())
+    result: Any = None
+    is_copying = True
     with DefaultSelector() as waiting:
         waiting.register(server.socket, EVENT_READ)
         try:
-            result = _result(server, waiting)
-            if result.status == psycopg.pq.ExecStatus.COPY_OUT:
-                _receive(server, waiting, file)
-                result = _result(server, waiting)
+            while is_copying:
+                while server.is_busy():
+                    waiting.select()
+                    server.consume_input()
+                result = server.get_result()
+                if result is None:
+                    raise psycopg.OperationalError("the server closed the connection")
+                is_copying = result.status == psycopg.pq.ExecStatus.COPY_OUT
+                size = 0 if is_copying else -1  # of a row: 0 while there is none yet, below 0 after the last
+                while size >= 0:
+                    size, row = server.get_copy_data(1)
+                    if size > 0:
+                        file.write(row)
+                    elif not size:
+                        waiting.select()
+                        server.consume_input()
         except (KeyboardInterrupt, SystemExit):
             connection.cancel_safe(timeout=CANCEL_SECONDS)
             raise
     if result.status != psycopg.pq.ExecStatus.COMMAND_OK:
         raise psycopg.errors.error_from_result(result)
-
-
-def _receive(server: PGconn, waiting: DefaultSelector, file: IO[bytes]) -> None:
-    size = 1
-    while size >= 0:
-        size, row = server.get_copy_data(1)
-        if size > 0:
-            file.write(row)
-        elif not size:
-            waiting.select()
-            server.consume_input()
-
-
-def _result(server: PGconn, waiting: DefaultSelector) -> PGresult:
-    from psycopg import OperationalError
-
-    while server.is_busy():
-        waiting.select()
-        server.consume_input()
-    result = server.get_result()
-    if result is None:
-        raise OperationalError("the server closed the connection")
-    return result
-
-
-def _load(store: Any, path: Path, types: dict[str, str], name: str) -> None:
-    """The downloaded rows as a table: a cell without quotes is missing, with quotes it may be empty.
-
-    The file has a header because duckdb would otherwise remove a byte order mark from the first cell.
-    """
-    import duckdb
-
-    options = (
-        f"auto_detect=false, columns={types}, delim=',', quote='\"', escape='\"', nullstr='', header=true, "
-        "allow_quoted_nulls=false, new_line='\\n', strict_mode=true"
-    )
-    for longest in (USUAL_LINE, LONGEST_LINE):
-        scan = f"read_csv({literal_path(path)}, {options}, max_line_size={longest})"
-        try:
-            store.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {scan}")
-        except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
-            reason = error
-        else:
-            return
-    lines = " ".join(str(reason).split("\n")[:2])
-    raise DataError(f"{name}: a value cannot be used ({lines}); cast the column to text in the query") from reason

@@ -8,7 +8,7 @@ types are therefore checked as the rows are read, and columns that cannot have o
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,7 @@ from spagree.read.files.paths import SQLITE, new_file
 from spagree.read.table import EXACT, cell, shown
 
 ROWS_AT_ONCE = 20_000
-TYPES: Mapping[Any, str] = {None: "VARCHAR", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
 TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
-
-Kind = type | None  # of the values of a column; None while all are missing
 
 
 def is_database(path: Path) -> bool:
@@ -64,30 +61,40 @@ def columns(query: Query) -> tuple[str, ...]:
 
 
 def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
-    """Run the query once, and put the wanted columns into the store's table ``cells``."""
+    """Run the query once, and put the wanted columns into the store's table ``cells``.
+
+    The rows go through files of Parquet: directly from Python, duckdb inserts row by row or needs pyarrow.
+    """
+    import polars
+
     names = columns(query)
     every = ", ".join(map(cell, range(len(names))))
     select = f"WITH q({every}) AS ({query.body}) SELECT {', '.join(map(cell, wanted))} FROM q"
-    store.execute(f"CREATE TEMP TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in wanted)})")
-    kinds: list[Kind] = [None] * len(wanted)
+    types: dict[type | None, tuple[str, Any]] = {int: ("BIGINT", polars.Int64), float: ("DOUBLE", polars.Float64)}
+    text = "VARCHAR", polars.String  # also of a column in which all values are missing
+    kinds: list[type | None] = [None] * len(wanted)
+    extremes: list[list[Any]] = [[] for _ in wanted]  # of the whole numbers so far
+    parts = []
     with opened(query.place, query.name) as connection:
         cursor = connection.execute(select)
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            values = list(zip(*rows, strict=True))
-            for i, position in enumerate(wanted):
-                place, column, before = f"{query.name}: column {shown(names[position])}", cell(position), kinds[i]
-                kinds[i] = _kind(values[i], before, place)
-                if TYPES[before] == TYPES[kinds[i]]:
-                    continue
-                if before is int:
-                    extremes = store.execute(f"SELECT min({column}), max({column}) FROM cells").fetchone()
-                    _refuse_inexact(extremes, place)
-                store.execute(f"ALTER TABLE cells ALTER {column} TYPE {TYPES[kinds[i]]}")
-            _append(store, values, kinds, query.scratch)
+            part = []
+            for i, values in enumerate(zip(*rows, strict=True)):
+                kinds[i] = _kind(values, kinds[i], extremes[i], f"{query.name}: column {shown(names[wanted[i]])}")
+                part.append(polars.Series(cell(i), values, types.get(kinds[i], text)[1], strict=False))
+                if kinds[i] is int:
+                    extremes[i] += [part[i].min() or 0, part[i].max() or 0]
+            parts.append(new_file(query.scratch))
+            polars.DataFrame(part).write_parquet(parts[-1], compression="uncompressed", statistics=False)
+    typed = (f"{cell(p)} {types.get(kind, text)[0]}" for p, kind in zip(wanted, kinds, strict=True))
+    store.execute(f"CREATE TEMP TABLE cells ({', '.join(typed)})")
+    for path in parts:
+        store.execute(f"INSERT INTO cells SELECT * FROM read_parquet({literal_path(path)})")
+        path.unlink()
 
 
-def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
-    """The common type of these values and the previous ones."""
+def _kind(values: Sequence[object], before: type | None, extremes: Sequence[int], place: str) -> type | None:
+    """The common type of these values and the previous ones; None while all are missing."""
     kinds = {type(value) for value in values} - {type(None)}
     kinds |= {before} if before else set()
     if bytes in kinds:
@@ -95,7 +102,12 @@ def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
             f"{place} holds binary values (BLOB); leave it out, or use hex(…) or CAST(… AS TEXT) in the query"
         )
     if kinds == {int, float}:
-        _refuse_inexact([value for value in values if isinstance(value, int)], place)
+        whole = [value for value in values if isinstance(value, int)]
+        if any(abs(number) >= EXACT for number in (*extremes, *whole)):
+            raise DataError(
+                f"{place} holds whole numbers from {EXACT:,} up as well as fractions, and would lose digits; "
+                "make it one type in the query: CAST(… AS TEXT)"
+            )
         return float
     if len(kinds) > 1:
         raise DataError(
@@ -103,29 +115,3 @@ def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
             "make it one type in the query: CAST(… AS TEXT)"
         )
     return next(iter(kinds), None)
-
-
-def _refuse_inexact(numbers: Sequence[int], place: str) -> None:
-    if any(abs(number) >= EXACT for number in numbers):
-        raise DataError(
-            f"{place} holds whole numbers from {EXACT:,} up as well as fractions, and would lose digits; "
-            "make it one type in the query: CAST(… AS TEXT)"
-        )
-
-
-def _append(store: Any, values: Sequence[Sequence[object]], kinds: Sequence[Kind], scratch: Path) -> None:
-    """Goes through Parquet: directly from Python, duckdb inserts row by row or needs pyarrow.
-
-    Each batch gets a new file, because duckdb may have cached the footer of an overwritten one.
-    """
-    import polars
-
-    types: Mapping[Any, Any] = {None: polars.String, int: polars.Int64, float: polars.Float64, str: polars.String}
-    series = (
-        polars.Series(cell(i), column, types[kind], strict=False)
-        for i, (column, kind) in enumerate(zip(values, kinds, strict=True))
-    )
-    part = new_file(scratch)
-    polars.DataFrame(list(series)).write_parquet(part, compression="uncompressed", statistics=False)
-    store.execute(f"INSERT INTO cells SELECT * FROM read_parquet({literal_path(part)})")
-    part.unlink()
