@@ -35,8 +35,20 @@ def is_spark(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> bool:
 
 def frame_table(source: Any, name: str | None = None) -> Table:
     """A table on the frame's own engine; only a few rows to show are collected."""
-    frame = _wrapped(source)
-    names = list(frame.collect_schema().names())
+    try:
+        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(nw.to_native(source, pass_through=True))
+        names = list(frame.collect_schema().names())
+        if any(isinstance(column, tuple) for column in names):
+            first = shown(", ".join(map(str, names[0])))
+            raise DataError(
+                f"the columns of the frame have several levels, such as {first}; give each column one name: "
+                'frame.columns = ["_".join(map(str, name)) for name in frame.columns]'
+            )
+        if any(not isinstance(column, str) for column in names):  # numbers, in pandas
+            frame = nw.from_native(nw.to_native(frame).rename(columns=str))
+            names = list(frame.collect_schema().names())
+    except nw.exceptions.NarwhalsError as error:
+        raise DataError(f"the frame cannot be used ({error}); give each column its own name") from error
     keys = names
     if is_spark(frame):
         keys = [cell(p) for p in range(len(names))]  # by position: Spark reads dots and backticks in names
@@ -51,7 +63,7 @@ def frame_table(source: Any, name: str | None = None) -> Table:
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = frame.select(nw.col(keys[p]).alias(cell(p)) for p in positions)
-        _refuse_unusable(cells, {cell(p): f"{title}: column {shown(str(names[p]))}" for p in positions})
+        _refuse_unusable(cells, {cell(p): f"{title}: column {shown(names[p])}" for p in positions})
         if cells.implementation is nw.Implementation.POLARS:  # which drops the number from plans that do not use it
             numbered: nw.LazyFrame[Any] = nw.from_native(cells.lazy().to_native().with_row_index(ROW, offset=1))
             return numbered.with_columns(nw.col(ROW).cast(nw.Int64))
@@ -60,7 +72,7 @@ def frame_table(source: Any, name: str | None = None) -> Table:
         return cells
 
     is_whole = is_ordered and len(sample) < SAMPLE_ROWS
-    return Table(title, tuple(map(str, names)), load, is_ordered=is_ordered, sample=sample, is_whole=is_whole)
+    return Table(title, tuple(names), load, is_ordered=is_ordered, sample=sample, is_whole=is_whole)
 
 
 def has_values(value: object) -> bool:
@@ -87,24 +99,6 @@ def _refuse_unusable(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], titles: dict[
             has_nul = native[name].str.contains("\0", regex=False, na=False).any()
             if bool(has_nul.compute() if hasattr(has_nul, "compute") else has_nul):
                 raise DataError(f"{titles[name]} holds NUL characters; remove them first")
-
-
-def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """The frame in narwhals; column names that are not text (numbers, in pandas) become text."""
-    try:
-        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(nw.to_native(source, pass_through=True))
-        columns = list(frame.collect_schema().names())
-        if any(isinstance(name, tuple) for name in columns):
-            first = shown(", ".join(map(str, columns[0])))
-            raise DataError(
-                f"the columns of the frame have several levels, such as {first}; give each column one name: "
-                'frame.columns = ["_".join(map(str, name)) for name in frame.columns]'
-            )
-        if any(not isinstance(name, str) for name in columns):
-            frame = nw.from_native(nw.to_native(frame).rename(columns=str))
-    except nw.exceptions.NarwhalsError as error:
-        raise DataError(f"the frame cannot be used ({error}); give each column its own name") from error
-    return frame
 
 
 def size(frame: nw.LazyFrame[Any]) -> int:
@@ -136,33 +130,27 @@ def scanned_table(files: Sequence[File], name: str) -> Table:
     from spagree.read.files.duckdb import refuse_other_types
 
     watched = stamps(files)
-    parts = [_scanned(file) for file in files]
-    schemas = [[(column, str(kind)) for column, kind in part.collect_schema().items()] for part in parts]
-    for file, schema in zip(files, schemas, strict=True):
-        refuse_other_types(schema, schemas[0], file.name, files[0].name)
-    whole = polars.concat([part.select(column for column, _ in schemas[0]) for part in parts])
+    is_parquet = files[0].kind == "parquet"
+    scan, read = (polars.scan_parquet, polars.read_parquet) if is_parquet else (polars.scan_ipc, polars.read_ipc)
+    parts: list[polars.LazyFrame] = []
+    schemas: list[list[tuple[str, str]]] = []
+    for file in files:
+        try:
+            if head(file, len(ARROW_STREAM)) == ARROW_STREAM:  # as the datasets library writes it
+                part = polars.read_ipc_stream(file.path).lazy()
+            elif file.is_temporary:
+                part = read(io.BytesIO(file.path.read_bytes())).lazy()
+            else:  # names are literal, not patterns, and folders called key=value are not columns
+                part = scan(file.path, glob=False, hive_partitioning=False)
+            schemas.append([(column, str(kind)) for column, kind in part.collect_schema().items()])
+        except (polars.exceptions.PolarsError, OSError) as error:
+            kind = "Parquet" if is_parquet else "Arrow"
+            raise FileError(
+                f"{file.name}: not a readable {kind} file: truncated or damaged ({error}); copy or download it again"
+            ) from error
+        refuse_other_types(schemas[-1], schemas[0], file.name, files[0].name)
+        parts.append(part.select(column for column, _ in schemas[0]))
+    whole = polars.concat(parts)
     if not whole.select(polars.len()).collect().item():
         raise DataError(f"{name}: has columns but no data rows; check that the export finished")
     return replace(frame_table(whole, name), watched=watched)
-
-
-def _scanned(file: File) -> Any:
-    """The file as a lazy frame whose columns are known."""
-    import polars
-
-    is_parquet = file.kind == "parquet"
-    scan, read = (polars.scan_parquet, polars.read_parquet) if is_parquet else (polars.scan_ipc, polars.read_ipc)
-    try:
-        if head(file, len(ARROW_STREAM)) == ARROW_STREAM:  # as the datasets library writes it
-            return polars.read_ipc_stream(file.path).lazy()
-        if file.is_temporary:
-            return read(io.BytesIO(file.path.read_bytes())).lazy()
-        # Names are literal, not patterns, and folders called key=value are not columns.
-        part = scan(file.path, glob=False, hive_partitioning=False)
-        part.collect_schema()
-    except (polars.exceptions.PolarsError, OSError) as error:
-        kind = "Parquet" if is_parquet else "Arrow"
-        raise FileError(
-            f"{file.name}: not a readable {kind} file: truncated or damaged ({error}); copy or download it again"
-        ) from error
-    return part

@@ -11,7 +11,6 @@ exports of annotation tools ─ tools ──────────────
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -26,9 +25,7 @@ from spagree.messages import opt
 from spagree.read import columns, frames, layouts, where
 from spagree.read.annotations import (
     ANNOTATOR,
-    CLUSTER,
     END,
-    GROUP,
     ITEM,
     LABEL,
     LENGTH,
@@ -36,7 +33,6 @@ from spagree.read.annotations import (
     QUOTE,
     START,
     TEXT,
-    TIME,
     Annotations,
     MarkRows,
     Understood,
@@ -45,7 +41,7 @@ from spagree.read.annotations import (
 from spagree.read.databases import addresses
 from spagree.read.files import paths
 from spagree.read.layouts import Recognised
-from spagree.read.request import DUCKDB, POLARS, SPARK, Request
+from spagree.read.request import DUCKDB, POLARS, ROLES, SPARK, Request
 from spagree.read.table import SHOWN_EXAMPLES, Table
 from spagree.read.tools.registry import find
 from spagree.read.tools.source import look
@@ -57,12 +53,9 @@ if TYPE_CHECKING:
 
 
 PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
-# The errors of libraries that parse files, looked up where the library is loaded: most are not needed.
-LIBRARY_ERRORS = {
-    "duckdb": "Error", "polars.exceptions": "PolarsError", "narwhals.exceptions": "NarwhalsError", "csv": "Error",
-    "pyarrow": "ArrowException", "fastexcel": "FastExcelError", "zipfile": "BadZipFile", "zlib": "error",
-    "struct": "error", "json": "JSONDecodeError",
-}  # fmt: skip
+# The modules of the errors of libraries that parse files; a panic is one in the Rust of polars or fastexcel.
+LIBRARIES = {"_duckdb", "duckdb", "polars", "narwhals", "_csv", "pyarrow", "_fastexcel", "fastexcel", "zipfile", "zlib",
+             "struct", "json", "pyo3_runtime"}  # fmt: skip
 
 
 def read(source: Any, **options: Any) -> Annotations:
@@ -145,7 +138,7 @@ def read_marks(
         raise UsageError(f"{opt.mark}: a mark is what stands in these columns, without {opt[role]}; give one of them")
     if edges not in (None, LOOSE):
         raise unknown_name(opt.edges, edges, (LOOSE,))
-    named |= {role: options.get(role) for role in (ITEM, ANNOTATOR, LABEL, CLUSTER, TEXT, TIME, GROUP)}
+    named |= {role: options.get(role) for role in ROLES}
     with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
         scratch = Path(folder)
 
@@ -217,10 +210,8 @@ def _explained_faults(source: Any) -> Iterator[None]:
         place = f"{error.filename}: " if error.filename else ""
         raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
     except BaseException as error:
-        # Neither an Exception nor what ends a program: a panic in the Rust of polars or fastexcel.
-        is_panic = not isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit)
-        loaded = tuple(getattr(sys.modules[name], kind) for name, kind in LIBRARY_ERRORS.items() if name in sys.modules)
-        if not is_panic and not isinstance(error, (UnicodeError, RecursionError, OverflowError, *loaded)):
+        library = type(error).__module__.partition(".")[0]
+        if library not in LIBRARIES and not isinstance(error, (UnicodeError, RecursionError, OverflowError)):
             raise
         first = source[0] if isinstance(source, (list, tuple)) and source else source
         is_named = isinstance(first, (str, bytes, os.PathLike))
@@ -360,22 +351,19 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path, first:
     elif kind == "parquet":
         table = duckdb.parquet_table(gathered, name, in_memory=request.engine is None)
     else:
-        opened = [_opened(file, request, scratch) for file in gathered[first is not None :]]
-        opened = [first, *opened] if first is not None else opened
+        opened = [] if first is None else [first]
+        for file in gathered[len(opened) :]:
+            if file.kind == "excel":
+                from spagree.read.files.spreadsheet import open_excel
+
+                opened.append(open_excel(file, request.header, request.sheet, scratch))
+            elif file.kind == "delimited":
+                from spagree.read.files.delimited import open_delimited
+
+                opened.append(open_delimited(file, request.encoding, request.header, scratch))
+            else:
+                from spagree.read.files.json import open_json
+
+                opened.append(open_json(file, request.encoding, scratch, next(iter(request.names(LABEL)), "")))
         table = duckdb.text_table(opened, scratch, name, in_memory=request.engine is None)
     return replace(table, files=len(gathered))
-
-
-def _opened(file: File, request: Request, scratch: Path) -> TextFile:
-    """A file of text, JSON or a workbook as delimited text."""
-    if file.kind == "excel":
-        from spagree.read.files.spreadsheet import open_excel
-
-        return open_excel(file, request.header, request.sheet, scratch)
-    if file.kind == "delimited":
-        from spagree.read.files.delimited import open_delimited
-
-        return open_delimited(file, request.encoding, request.header, scratch)
-    from spagree.read.files.json import open_json
-
-    return open_json(file, request.encoding, scratch, next(iter(request.names(LABEL)), ""))

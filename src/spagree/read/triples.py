@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -30,8 +31,16 @@ def triples_table(source: Iterable[Any]) -> Table:
     series = []
     for position, name in enumerate(COLUMNS[: len(rows[0])]):
         values = [row[position] for row in rows]
-        typed = _times(values) if name == TIME else _one_type(values, name, warnings)
-        series.append(polars.Series(name, typed, strict=True))
+        if name != TIME:
+            series.append(polars.Series(name, _one_type(values, name, warnings), strict=True))
+            continue
+        try:
+            times = polars.Series(TIME, values, strict=True)
+            series.append(times.str.to_datetime() if times.dtype == polars.String else times)
+        except (TypeError, polars.exceptions.PolarsError) as error:
+            raise DataError(
+                f"the times cannot be used ({error}); use numbers, or datetimes, or ISO 8601 texts throughout"
+            ) from None
     frame = polars.DataFrame(series)
     items, annotators = frame[ITEM].n_unique(), frame[ANNOTATOR].n_unique()
     if items <= MOST_FIRST and annotators > 2 * items and len(frame) > 2 * annotators:
@@ -46,11 +55,16 @@ def triples_table(source: Iterable[Any]) -> Table:
 def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
     """The rows, if all have three values or all have four."""
     rows: list[Any] = list(source)
-    if rows and _are_labels(rows):
-        raise DataError(
-            "the same values are items, annotators and labels, so each row seems to hold the labels of one item; pass "
-            'numpy.array(rows), with format="wide"'
-        )
+    first = rows[:SAMPLE_ROWS]
+    if len(first) >= FEWEST_ROWS and all(_is_row(row) and len(row) == len(COLUMNS) - 1 for row in first):
+        with suppress(TypeError):  # a value that cannot be compared, which is refused later
+            items, annotators, labels = map(set, zip(*first, strict=True))
+            repeats = len(first) - len({tuple(row[:2]) for row in first})
+            if repeats and len(labels) > 1 and items | annotators <= labels:
+                raise DataError(
+                    "the same values are items, annotators and labels, so each row seems to hold the labels of one "
+                    'item; pass numpy.array(rows), with format="wide"'
+                )
     if not rows:
         raise DataError("no annotations: the source is empty; give triples (item, annotator, label)")
     width = len(rows[0]) if _is_row(rows[0]) else 0
@@ -71,20 +85,6 @@ def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
             len(wrong),
         )
     return rows
-
-
-def _are_labels(rows: Sequence[Any]) -> bool:
-    """Whether items and annotators are labels too in the first rows, and annotators repeat items."""
-    first = rows[:SAMPLE_ROWS]
-    if not all(_is_row(row) and len(row) == len(COLUMNS) - 1 for row in first):
-        return False
-    try:
-        items, annotators, labels = map(set, zip(*first, strict=True))
-        pairs = {tuple(row[:2]) for row in first}
-    except TypeError:  # a value that cannot be compared, which is refused later
-        return False
-    are_several = len(first) >= FEWEST_ROWS and len(labels) > 1
-    return are_several and items | annotators <= labels and len(pairs) < len(first)
 
 
 def _is_row(row: Any) -> bool:
@@ -132,16 +132,6 @@ def _distinct_texts(values: Sequence[Any]) -> dict[tuple[type, Any], str]:
     return texts
 
 
-def _times(values: Sequence[Any]) -> Any:
-    try:
-        series = polars.Series(TIME, values, strict=True)
-        return series.str.to_datetime() if series.dtype == polars.String else series
-    except (TypeError, polars.exceptions.PolarsError) as error:
-        raise DataError(
-            f"the times cannot be used ({error}); use numbers, or datetimes, or ISO 8601 texts throughout"
-        ) from None
-
-
 def is_matrix(source: Any) -> bool:
     """Whether the source is a numpy array; does not import numpy."""
     return type(source).__module__.startswith("numpy") and hasattr(source, "ndim")
@@ -186,16 +176,13 @@ def matrix_table(matrix: Any, request: Request) -> Table:
     typed = zip(names, columns, strict=True)
     frame = polars.DataFrame([polars.Series(n, values, polars.String if is_object else None) for n, values in typed])
     table = frame_table(nw.from_native(frame), "count matrix" if holds_counts else "matrix")
-    return replace(table, warnings=tuple(_looks_transposed(matrix)) if holds_counts else ())
-
-
-def _looks_transposed(matrix: Any) -> Iterator[Warning]:
-    """A warning if columns, not rows, have equal sums: with as many annotations for every item, rows would."""
-    rows, columns = matrix.shape
-    by_row, by_column = matrix.sum(axis=1), matrix.sum(axis=0)
-    if rows < columns and (by_column == by_column[0]).all() and not (by_row == by_row[0]).all():
-        yield Warning(
-            "transposed",
-            "the matrix looks transposed (its columns have equal sums, its rows do not, and it is wider than long): "
-            "rows must be items and columns classes; if they are not, pass matrix.T",
-        )
+    warnings: tuple[Warning, ...] = ()
+    if holds_counts and matrix.shape[0] < matrix.shape[1]:
+        by_row, by_column = matrix.sum(axis=1), matrix.sum(axis=0)
+        if (by_column == by_column[0]).all() and not (by_row == by_row[0]).all():  # with as many annotations per item
+            message = (
+                "the matrix looks transposed (its columns have equal sums, its rows do not, and it is wider than "
+                "long): rows must be items and columns classes; if they are not, pass matrix.T"
+            )
+            warnings = (Warning("transposed", message),)
+    return replace(table, warnings=warnings)

@@ -619,7 +619,7 @@ def test_what_duckdb_cannot_read_for_reasons_of_its_own(write: Any, monkeypatch:
     def exhausted(*_: Any) -> None:
         raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate")
 
-    monkeypatch.setattr("spagree.read.files.duckdb._append", exhausted)
+    monkeypatch.setattr("spagree.read.files.duckdb._select", exhausted)
     message = refusal(FileError, write("a.csv", CSV), engine="duckdb")
     assert "a.csv: cannot be read (Out of Memory Error" in message
     assert "free disk space or memory" in message

@@ -14,6 +14,7 @@ from spagree.messages import opt
 from spagree.read.databases import addresses, postgres, sqlite
 from spagree.read.databases.addresses import Query
 from spagree.read.files import duckdb as store
+from spagree.read.files.paths import SQLITE
 from spagree.read.table import SAMPLE_ROWS, Table
 
 
@@ -64,7 +65,9 @@ def _file(address: str) -> str:
             f"{addresses.public(address)}: no such file; {addresses.KNOWN} (working directory: {Path.cwd()}; "
             "sqlite:////path, with four slashes, starts at the root)"
         )
-    if not sqlite.is_database(path):
+    with path.open("rb") as stream:
+        is_database = stream.read(len(SQLITE)) == SQLITE
+    if not is_database:
         raise UsageError(
             f"{addresses.public(address)}: {opt.query} is for SQLite and PostgreSQL databases, and this file is none; "
             "leave it out"

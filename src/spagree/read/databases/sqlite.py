@@ -16,17 +16,11 @@ from typing import Any
 from spagree.errors import DataError, FileError
 from spagree.read.databases.addresses import Query, refused
 from spagree.read.files.duckdb import literal_path
-from spagree.read.files.paths import SQLITE, new_file
+from spagree.read.files.paths import new_file
 from spagree.read.table import EXACT, cell, shown
 
 ROWS_AT_ONCE = 20_000
 TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
-
-
-def is_database(path: Path) -> bool:
-    """Whether a file is an SQLite database, by its first bytes."""
-    with path.open("rb") as stream:
-        return stream.read(len(SQLITE)) == SQLITE
 
 
 @contextmanager

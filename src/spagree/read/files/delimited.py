@@ -24,7 +24,7 @@ from spagree.codes import Codes, in_order
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.messages import Warning, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED, code_values
-from spagree.read.files.paths import SMALL, File, explained, head, new_file
+from spagree.read.files.paths import SMALL, File, head, new_file
 from spagree.read.table import SAMPLE_ROWS, listed, shown
 from spagree.read.words import words
 
@@ -39,7 +39,8 @@ FEWEST_ROWS = 5  # rows that begin with a number the header does not name
 class TextFile:
     """A delimited file whose dialect is known: enough to read any of its columns.
 
-    ``first_row`` is the number of the first data row: 2 under a header, as spreadsheets count.
+    ``first_row`` is the number of the first data row: 2 under a header, as spreadsheets count. ``has_returns``: lines
+    end with CRLF or CR.
     """
 
     file: File
@@ -48,7 +49,7 @@ class TextFile:
     skip: int = 0
     has_header: bool = True
     first_row: int = 2
-    newline: str = "\n"
+    has_returns: bool = False
     has_long_comments: bool = False
     sample: tuple[tuple[str, ...], ...] = ()
     warnings: tuple[Warning, ...] = ()
@@ -103,7 +104,7 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
     return TextFile(
         file,
         delimiter,
-        column_names(sample[0], header),
+        tuple(name.strip() if header else str(i) for i, name in enumerate(sample[0], 1)),
         len(skipped),
         header,
         first_row=len(skipped) + 1 + header,
@@ -114,25 +115,12 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
 
 
 def _has_row_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether all rows begin with an ascending number that the header has no name for, as R writes row names.
-
-    >>> _has_row_names([["item", "label"], *([str(n), "i1", "yes"] for n in range(1, 7))])
-    True
-    """
+    """Whether all rows begin with an ascending number that the header has no name for, as R writes row names."""
     header, *below = rows
     if len(below) < FEWEST_ROWS or any(len(row) != len(header) + 1 or not row[-1] for row in below):
         return False
     numbers = [int(row[0]) for row in below if row[0].isdecimal()]
     return len(numbers) == len(below) and all(one < two for one, two in pairwise(numbers))
-
-
-def column_names(first: Sequence[str], header: bool) -> tuple[str, ...]:
-    """The names in the first row, or the numbers of the columns.
-
-    >>> column_names(["item ", "label"], True), column_names(["i1", "yes"], False)
-    (('item', 'label'), ('1', '2'))
-    """
-    return tuple(name.strip() if header else str(i) for i, name in enumerate(first, 1))
 
 
 def _skip_comments(stream: IO[str]) -> tuple[list[str], int]:
@@ -157,11 +145,7 @@ def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def sniff(text: str, expected: str) -> str:
-    r"""The delimiter that splits the first lines into the most even rows.
-
-    >>> sniff("a;b\n1,5;2\n", ",")
-    ';'
-    """
+    """The delimiter that splits the first lines into the most even rows."""
     scores: dict[str, tuple[float, int, bool]] = {}  # the share of rows as long as the first, and that length
     for delimiter in DELIMITERS:
         rows = list(itertools.islice(_rows(io.StringIO(text, newline=""), delimiter), 100))
@@ -177,9 +161,25 @@ def sniff(text: str, expected: str) -> str:
 
 
 def plain(opened: TextFile, scratch: Path) -> TextFile:
-    """The file itself, or a copy where line endings are mixed or comments long; refuses NUL bytes."""
-    ending = line_ending(opened.file)
-    return tidied(opened, scratch) if ending is None or opened.has_long_comments else replace(opened, newline=ending)
+    """The file itself, or a copy where line endings are mixed or comments long; refuses NUL bytes.
+
+    duckdb would accept both silently: it keeps NUL in labels, and drops rows where CRLF changes to LF late in a file
+    (seen with 2.0).
+    """
+    returns = feeds = both = 0
+    last = b""
+    for block in _blocks(opened.file):
+        if b"\0" in block:
+            raise _nul_bytes(opened.file)
+        if returns or b"\r" in block:  # line feeds before the first return make the endings mixed
+            both += block.count(b"\r\n") + (last == b"\r" and block.startswith(b"\n"))
+            returns += block.count(b"\r")
+            feeds += block.count(b"\n")
+        else:
+            feeds += b"\n" in block
+        last = block[-1:]
+    is_mixed = returns > 0 and feeds > 0 and not returns == feeds == both
+    return tidied(opened, scratch) if is_mixed or opened.has_long_comments else replace(opened, has_returns=returns > 0)
 
 
 def tidied(opened: TextFile, scratch: Path) -> TextFile:
@@ -190,10 +190,35 @@ def tidied(opened: TextFile, scratch: Path) -> TextFile:
         copy, warning = in_likely_encoding(opened.file, scratch)
         opened.noticed.append(warning)
         opened = replace(opened, file=copy)
-    refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
-    every = records(opened.file, opened.delimiter, opened.skip)
-    path = delimited_copy((record[: len(opened.names)] for _, record in every), scratch)
-    return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0, newline="\n")
+    name, names = opened.file.name, opened.names
+    problems: list[str] = []
+    total = 0
+
+    def rows() -> Iterator[list[str]]:
+        nonlocal total
+        for position, (line, record) in enumerate(records(opened.file, opened.delimiter, opened.skip)):
+            yield record[: len(names)]
+            if (position == 0 and opened.has_header) or fits(record, len(names)):
+                continue
+            total += 1
+            sizes = f"{len(record)} instead of {len(names)}"
+            if total > SHOWN_PROBLEMS:
+                continue
+            if len(record) < len(names):
+                found = f"column {shown(names[len(record)])}: too few cells: {sizes}"
+            else:
+                found = f"after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
+            problems.append(f"{name}:{line}: {found}")
+
+    path = delimited_copy(rows(), scratch)
+    if total:
+        raise DataError(
+            f"{name}: {count(total, 'row does', 'rows do')} not have the {count(len(names), 'cell')} of the "
+            f'header ({listed(names)}); correct the file, or put cells that hold the delimiter in quotes (")',
+            problems,
+            total,
+        )
+    return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0, has_returns=False)
 
 
 BLOCK = 1 << 18
@@ -277,60 +302,26 @@ def _is_possible(word: bytes, encoding: str) -> bool:
 
 
 def refuse_bad_bytes(file: File, words: Iterable[bytes] = ()) -> None:
-    """Raise an error with line, byte and remedy if a file is not UTF-8."""
+    """Raise an error with line, byte and remedy if a file is not UTF-8; ``words`` are examples of what is not."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, done, kept = 1, 0, b""
-    for block in _blocks(file):
+    for block in itertools.chain(_blocks(file), [b""]):
         try:
-            decoder.decode(block)
+            decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
-            position = done - len(kept) + error.start
             line += (kept + block)[: error.start].count(b"\n")
-            raise _not_utf8(file, line, position, error.object[error.start], words) from None
+            position, byte = done - len(kept) + error.start, error.object[error.start]
+            remedy = f"for instance {opt.encoding('latin-1')} (or cp1252)"
+            if example := next(iter(words), b""):
+                readings = ((name, example.decode(name, "replace")) for name in ENCODINGS)
+                remedy = ", ".join(f"{opt.encoding(name)} reads {shown(text)}" for name, text in readings)
+            raise DataError(
+                f"{file.name}:{line}: not UTF-8: byte 0x{byte:02x} at position {position + 1:,} of the file; "
+                f"name the encoding: {remedy}"
+            ) from None
         kept = decoder.getstate()[0]
         line += block.count(b"\n")
         done += len(block)
-    if kept:
-        raise _not_utf8(file, line, done - len(kept), kept[0], words)
-
-
-def _not_utf8(file: File, line: int, position: int, byte: int, words: Iterable[bytes]) -> DataError:
-    example = next(iter(words), b"")
-    readings = [f"{opt.encoding(name)} reads {shown(example.decode(name, 'replace'))}" for name in ENCODINGS if example]
-    remedy = ", ".join(readings) or f"for instance {opt.encoding('latin-1')} (or cp1252)"
-    return DataError(
-        f"{file.name}:{line}: not UTF-8: byte 0x{byte:02x} at position {position + 1:,} of the file; "
-        f"name the encoding: {remedy}"
-    )
-
-
-def line_ending(file: File) -> str | None:
-    """How all lines end: LF, CRLF or CR, or None if endings are mixed; refuses NUL bytes along the way.
-
-    duckdb would accept both silently: it keeps NUL in labels, and drops rows where CRLF changes to LF late in a file
-    (seen with 2.0).
-    """
-    import numpy
-
-    returns = feeds = both = 0
-    last = b""
-    for block in _blocks(file):
-        if b"\0" in block:
-            raise _nul_bytes(file)
-        if returns or b"\r" in block:  # line feeds before the first return make the endings mixed
-            codes = numpy.frombuffer(last + block, numpy.uint8)
-            is_return, is_feed = codes == ord("\r"), codes == ord("\n")
-            both += int(numpy.count_nonzero(is_return[:-1] & is_feed[1:]))
-            returns += int(numpy.count_nonzero(is_return[len(last) :]))
-            feeds += int(numpy.count_nonzero(is_feed[len(last) :]))
-        else:
-            feeds += b"\n" in block
-        last = block[-1:]
-    if not returns:
-        return "\n"
-    if returns == feeds == both:
-        return "\r\n"
-    return "\r" if feeds == 0 else None
 
 
 def _nul_bytes(file: File) -> DataError:
@@ -353,7 +344,7 @@ def _nul_bytes(file: File) -> DataError:
 
 
 def _blocks(file: File) -> Iterator[bytes]:
-    with explained(file), file.path.open("rb") as stream:
+    with file.path.open("rb") as stream:
         while block := stream.read(BLOCK):
             yield block
 
@@ -383,41 +374,9 @@ def records(file: File, delimiter: str, skip: int = 0) -> Iterator[tuple[int, li
         csv.field_size_limit(usual)
 
 
-def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], has_header: bool) -> None:
-    """Raise an error about the first rows of the wrong length and counts them; nothing if all fit."""
-    problems: list[str] = []
-    total = 0
-    for position, (line, record) in enumerate(records(file, delimiter, skip)):
-        if (position == 0 and has_header) or fits(record, len(names)):
-            continue
-        total += 1
-        if total > SHOWN_PROBLEMS:
-            continue
-        sizes = f"{len(record)} instead of {len(names)}"
-        if len(record) < len(names):
-            found = f"column {shown(names[len(record)])}: too few cells: {sizes}"
-        else:
-            found = f"after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
-        problems.append(f"{file.name}:{line}: {found}")
-    if total:
-        raise DataError(
-            f"{file.name}: {count(total, 'row does', 'rows do')} not have the {count(len(names), 'cell')} of the "
-            f'header ({listed(names)}); correct the file, or put cells that hold the delimiter in quotes (")',
-            problems,
-            total,
-        )
-
-
 def fits(record: Sequence[str], width: int) -> bool:
-    """Whether a record has as many cells as the header; empty cells beyond it are trailing delimiters.
-
-    >>> fits(["a", "b", "", ""], 2), fits(["a"], 2), fits(["a", "b", "c"], 2)
-    (True, False, False)
-    """
+    """Whether a record has as many cells as the header; empty cells beyond it are trailing delimiters."""
     return len(record) >= width and not any(record[width:])
-
-
-AMBIGUOUS = (b'"', b"\0")
 
 
 def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
@@ -432,7 +391,7 @@ def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
     content = file.file.start if file.file.is_whole else path.read_bytes()
     returns = content.count(b"\r")
     is_mixed = returns and not returns == content.count(b"\r\n") == content.count(b"\n")
-    if is_mixed or content.startswith(BOM_UTF8) or any(mark in content for mark in AMBIGUOUS):
+    if is_mixed or content.startswith(BOM_UTF8) or b'"' in content or b"\0" in content:
         return b"", []
     try:
         lines = content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")

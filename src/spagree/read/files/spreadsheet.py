@@ -16,7 +16,7 @@ from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL
 from spagree.read.columns import plain_name
-from spagree.read.files.delimited import TextFile, column_names, delimited_copy
+from spagree.read.files.delimited import TextFile, delimited_copy
 from spagree.read.files.paths import ZIP, File, head, opened_zip
 from spagree.read.table import SAMPLE_ROWS, listed, shown
 
@@ -63,7 +63,7 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     return TextFile(
         file.copied(delimited_copy(rows, scratch)),
         ",",
-        column_names(rows[0], header),
+        tuple(name.strip() if header else str(i) for i, name in enumerate(rows[0], 1)),
         has_header=header,
         first_row=1 + header,
         sample=tuple(map(tuple, rows[header : header + SAMPLE_ROWS])),
@@ -96,7 +96,15 @@ def _notes(file: File, headers: Mapping[str, Sequence[str]]) -> list[str]:
     sizes = Counter(plain_name(name) for names in headers.values() for name in set(names) if name)
     usual = {name for name, size in sizes.items() if 2 * size > len(headers)}
     shared = {sheet: len(usual & set(map(plain_name, names))) for sheet, names in headers.items()}
-    strange = [sheet for sheet, names in headers.items() if shared[sheet] <= 1 < len(usual) and not _has_roles(names)]
+
+    def has_roles(names: Sequence[str]) -> bool:
+        """Whether item and label can be found by their names."""
+        try:
+            return len(columns.resolve(names, {}, (ITEM, LABEL)).positions) > 1
+        except ColumnError:  # several could be
+            return True
+
+    strange = [sheet for sheet, names in headers.items() if shared[sheet] <= 1 < len(usual) and not has_roles(names)]
     doubtful = [sheet for sheet in strange if shared[sheet]]
     if doubtful:
         raise DataError(
@@ -104,14 +112,6 @@ def _notes(file: File, headers: Mapping[str, Sequence[str]]) -> list[str]:
             f"({listed(sorted(usual), 5)}), so it is no annotator's; delete it from the workbook"
         )
     return strange
-
-
-def _has_roles(names: Sequence[str]) -> bool:
-    """Whether item and label can be found by their names."""
-    try:
-        return len(columns.resolve(names, {}, (ITEM, LABEL)).positions) > 1
-    except ColumnError:  # several could be
-        return True
 
 
 def _sheets(file: File) -> list[str]:
@@ -183,18 +183,7 @@ def _span(archive: zipfile.ZipFile, name: str) -> tuple[int, int, int, int]:
             places = CELL.findall(text)
             cells += len(CELLS.findall(text))
             rows = max([rows, *(int(row) for _, row in places), *(int(row) for row in ROW.findall(text))])
-            width = max([width, *map(_column, {letters for letters, _ in places})])
+            for letters in {letters for letters, _ in places}:  # A is 1, XFD is 16384
+                width = max(width, sum((letter - 64) * 26**i for i, letter in enumerate(reversed(letters))))
             hidden += [int(first[1]) if (first := FIRST.search(tag)) else 0 for tag in HIDDEN.findall(text)]
     return cells, rows, width, sum(first <= width for first in hidden)
-
-
-def _column(letters: bytes) -> int:
-    """The number of a column.
-
-    >>> _column(b"A"), _column(b"XFD")
-    (1, 16384)
-    """
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - ord("A") + 1
-    return number

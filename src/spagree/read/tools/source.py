@@ -24,9 +24,9 @@ from spagree.read.files.paths import (
     found,
     head,
     new_file,
-    of_known_kind,
     opened_zip,
     refuse_equal,
+    unpacked,
     with_kind,
 )
 
@@ -90,7 +90,7 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
             return Source(name, DATABASE, dict.fromkeys(sqlite.tables(path, name), ""), path=path)
         if files[0].start.startswith(ZIP) and (archive := _archive(files[0], scratch)):
             return archive
-    files = of_known_kind(files, scratch)
+    files = [with_kind(unpacked(file, scratch)) for file in files]
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
     origin = Source(name, SHAPES.get(files[0].kind, ""), files=tuple(files))
     try:
