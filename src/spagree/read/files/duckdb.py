@@ -251,8 +251,9 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
         row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
         query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
         if any(file.is_temporary for file in files):
-            connection.execute(f"CREATE TEMP TABLE cells AS {query}")
-            query = "SELECT * FROM cells"
+            copy = connect()  # with tables of its own: other columns may be loaded later
+            copy.execute(f"CREATE TEMP TABLE cells AS {query}")
+            return nw.from_native(copy.table("cells"))
         return nw.from_native(connection.sql(query))
 
     every = ", ".join(in_utc(*column) for column in schema)
