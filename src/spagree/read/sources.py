@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile
     from spagree.read.files.paths import File
     from spagree.read.tools.source import Source
+    from spagree.read.tools.tool import Tool
 
 
 PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
@@ -99,8 +100,8 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
         hidden = names_hidden(stems)
     progress.stage("reading")
     with hidden:
-        with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
-            by_question = _by_question(source, request, Path(scratch), every)
+        with _scratch(source) as scratch:
+            by_question = _by_question(source, request, scratch, every)
         if excluded := request.exclude_annotator:
             by_question = {name: where.without_annotators(whole, excluded) for name, whole in by_question.items()}
     if request.pseudonymise is False:
@@ -139,8 +140,7 @@ def read_marks(
     if edges not in (None, LOOSE):
         raise unknown_name(opt.edges, edges, (LOOSE,))
     named |= {role: options.get(role) for role in ROLES}
-    with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
-        scratch = Path(folder)
+    with _scratch(source) as scratch:
 
         def table(given: Any, names: Sequence[str], origin: Source | None = None) -> Table:
             if frames.is_frame(given) or _paths(given):
@@ -149,7 +149,7 @@ def read_marks(
                 raise UsageError(f"cannot read marks from {type(given).__name__}; give a path, a data frame, or rows")
             return marks.rows_table(given, names)
 
-        visits, origin = None if seen is None else table(seen, marks.VISIT), None
+        visits = None if seen is None else table(seen, marks.VISIT)
         if visits is not None and request.where:  # the same rows of both tables, where both have the column
             common = [each for each in request.conditions() if each.column in visits.columns]
             visits = where.with_values(visits, common, []) if common else visits
@@ -158,23 +158,19 @@ def read_marks(
             known = marks.texts_in(table(texts, (ITEM, TEXT)), named, request)
             named[TEXT] = None
         is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
-        located, example = _paths(source), _example(source)
-        if located and not example and request.may_be_export and not is_plain:
+        origin, tool = (None, None) if is_plain else _looked(source, request, scratch)
+        if origin is not None and tool is not None:
             from spagree.read.tools.marks import read_export_marks
 
-            origin = look(located, request.encoding, scratch)
-            tool = find(origin, request.format)
-            if tool is not None and texts is not None:
+            if texts is not None:
                 raise UsageError(f"{opt.texts}: exports of {tool.title} have their own texts; leave it out")
-            if tool is not None:
-                how = request.reader_options(scratch), request.rules(), request.duplicates
-                (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
-                if visits is not None:
-                    found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
-                return where.marks_without(found, request.exclude_annotator)
+            how = request.reader_options(scratch), request.rules(), request.duplicates
+            (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
+            if visits is not None:
+                found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
+            return where.marks_without(found, request.exclude_annotator)
         rules: list[str] = []
         whole = table(source, marks.MARK, origin)
-        whole = replace(whole, name=source) if example else whole
         whole = where.with_values(whole, request.conditions(), rules) if request.where else whole
         found = marks.marks_in(whole, visits, named, key, request)
         if named[QUOTE] or edges:
@@ -192,18 +188,19 @@ def read_all_marks(path: str) -> dict[str, MarkRows]:
     from spagree.read.tools.marks import read_export_marks
 
     request = Request()
-    with _explained_faults(path), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
-        origin = look([path], None, Path(folder))
-        tool = find(origin, request.format)
-        how = request.reader_options(Path(folder)), request.rules(), "last"
-        return {} if tool is None else read_export_marks(origin, tool, *how, every=True)
+    with _scratch(path) as scratch:
+        origin, tool = _looked(path, request, scratch)
+        if origin is None or tool is None:
+            return {}
+        return read_export_marks(origin, tool, request.reader_options(scratch), request.rules(), "last", every=True)
 
 
 @contextmanager
-def _explained_faults(source: Any) -> Iterator[None]:
-    """Explain an error not explained elsewhere: a full disk, or a library that cannot handle a damaged file."""
+def _scratch(source: Any) -> Iterator[Path]:
+    """A folder for copies, deleted at the end; errors that nobody explained, as of a damaged file, are explained."""
     try:
-        yield
+        with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+            yield Path(folder)
     except SpagreeError:
         raise
     except OSError as error:
@@ -220,23 +217,29 @@ def _explained_faults(source: Any) -> Iterator[None]:
         raise FileError(f"{name}: truncated or damaged ({reason}); copy or download it again") from error
 
 
+def _looked(source: Any, request: Request, scratch: Path) -> tuple[Source | None, Tool | None]:
+    """What a first look at files shows, and the tool that wrote them; neither for what cannot be an export."""
+    given = _paths(source)
+    if not given or _example(source) or not request.may_be_export:
+        return None, None
+    origin = look(given, request.encoding, scratch)
+    return origin, find(origin, request.format)
+
+
 def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
     """The annotations by question: of a tool's export, or of a plain table."""
-    given, example, origin = _paths(source), _example(source), None
-    if given and not example and request.may_be_export:
-        origin = look(given, request.encoding, scratch)
-        tool = find(origin, request.format)
-        if tool is not None and not request.is_plain(tool.name):
-            from spagree.read.tools.export import read_export
+    origin, tool = _looked(source, request, scratch)
+    if origin is not None and tool is not None and not request.is_plain(tool.name):
+        from spagree.read.tools.export import read_export
 
-            options = request.reader_options(scratch)
-            return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
+        options = request.reader_options(scratch)
+        return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
     request.refuse_for_tables(origin.name if origin else "this")
     table = layouts.without_second_header(_table(source, origin, request, scratch))
-    table = replace(table, name=source) if example else table
     rules: list[str] = []
     if request.where:
         table = where.with_values(table, request.conditions(), rules)
+    example = _example(source)
     layout = example[1].replace("spans", "long") if example else "long"  # examples know theirs
     wanted = layout if request.format == "auto" else request.format
     is_open = request.format == "auto" and wanted == "long"
@@ -291,7 +294,8 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
             return spark_table(given, request.spark_master)
         files = origin.tables if origin is not None else ()
         opened = origin.opened if origin is not None else None
-        return file_table(files or paths.gather(given, scratch), request, scratch, opened)
+        table = file_table(files or paths.gather(given, scratch), request, scratch, opened)
+        return replace(table, name=source) if _example(source) else table
     if request.engine is not None:
         raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
     from spagree.read import triples

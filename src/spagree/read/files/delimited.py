@@ -12,11 +12,8 @@ import io
 import itertools
 import re
 import sys
-from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -72,8 +69,15 @@ def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path
 
 
 def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
-    skipped, last = _skip_comments(stream)
-    start = stream.tell()
+    """Skips lines above the header that begin with #, are blank, or tell Excel the separator."""
+    skipped: list[str] = []
+    last = start = stream.tell()  # where the last of these lines begins, and the one after it
+    while line := stream.readline():
+        if line.strip() and not line.startswith("#") and (skipped or not SEPARATOR.fullmatch(line)):
+            break
+        skipped.append(line)
+        last, start = start, stream.tell()
+    stream.seek(start)
     delimiter = sniff(stream.read(HEAD), EXPECTED.get(file.extension, ","))
     stream.seek(start)
     names = [name.strip('" \r\n') for name in skipped[-1].split(delimiter)] if skipped else []
@@ -120,20 +124,7 @@ def _has_row_names(rows: Sequence[Sequence[str]]) -> bool:
     if len(below) < FEWEST_ROWS or any(len(row) != len(header) + 1 or not row[-1] for row in below):
         return False
     numbers = [int(row[0]) for row in below if row[0].isdecimal()]
-    return len(numbers) == len(below) and all(one < two for one, two in pairwise(numbers))
-
-
-def _skip_comments(stream: IO[str]) -> tuple[list[str], int]:
-    """Skip lines above the header that begin with #, are blank, or tell Excel the separator; where the last begins."""
-    skipped: list[str] = []
-    last = start = stream.tell()
-    while True:
-        last, start = start, stream.tell()
-        line = stream.readline()
-        if not line or (line.strip() and not line.startswith("#") and not (SEPARATOR.fullmatch(line) and not skipped)):
-            stream.seek(start)
-            return skipped, last
-        skipped.append(line)
+    return len(numbers) == len(below) and all(one < two for one, two in itertools.pairwise(numbers))
 
 
 def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
@@ -263,7 +254,7 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
 
 def in_likely_encoding(file: File, scratch: Path) -> tuple[File, Warning]:
     """A copy in UTF-8 of a file in the one encoding in which all its words are possible, and what the user is told."""
-    words, last = Counter[bytes](), b""
+    words, last = collections.Counter[bytes](), b""
     for block in _blocks(file):
         words.update(BEYOND_ASCII.findall(block))
         last = block[-1:]
@@ -391,7 +382,7 @@ def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
     content = file.file.start if file.file.is_whole else path.read_bytes()
     returns = content.count(b"\r")
     is_mixed = returns and not returns == content.count(b"\r\n") == content.count(b"\n")
-    if is_mixed or content.startswith(BOM_UTF8) or b'"' in content or b"\0" in content:
+    if is_mixed or content.startswith(codecs.BOM_UTF8) or b'"' in content or b"\0" in content:
         return b"", []
     try:
         lines = content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")

@@ -97,23 +97,20 @@ def open_json(file: File, encoding: str | None, scratch: Path, field: str = "") 
 
 
 def as_text(value: Any) -> str:
-    """A JSON value as the text of a cell.
+    """A JSON value as the text of a cell, without blanks, its numbers as written.
 
     >>> as_text(True), as_text(None), as_text({"b": [Written("1.50"), "x"]})
     ('true', '', '{"b":[1.50,"x"]}')
     """
-    if type(value) is str:
-        return value
-    if value is None:
-        return ""
+    if isinstance(value, str):
+        return value if type(value) is str else str(value)
     try:
-        return str(value) if isinstance(value, str) or type(value) is int else _compact(value)
+        return "" if value is None else _compact(value)
     except RecursionError:
         raise DataError("a value is nested too deeply for a label or an id; export it again") from None
 
 
 def _compact(value: Any) -> str:
-    """JSON without blanks, its numbers as written."""
     if isinstance(value, Written):
         return str(value)
     if isinstance(value, dict):
@@ -133,16 +130,16 @@ def _objects(source: File, warnings: list[Warning], field: str) -> Iterator[dict
     is_alone = not is_array and len(first) == 1 and isinstance(first[0][2], dict)
     inside = _unwrapped(source, first[0][2], warnings, field) if is_alone else []
     for place, _, value in inside or chain(first, values):
-        texts = [*value, *value.values()] if isinstance(value, dict) else ["\0"]
-        if "\0" not in "".join(text for text in texts if isinstance(text, str)):
-            yield value
-            continue
-        total += 1
-        fault = "NUL character in a value"
         if isinstance(value, json.JSONDecodeError):
             fault = f"not JSON: {value.msg} at character {value.pos + 1}"
         elif not isinstance(value, dict):
             fault = f"expected an object {{…}}, found {shown(as_text(value))}"
+        elif "\0" in "".join(text for text in (*value, *value.values()) if isinstance(text, str)):
+            fault = "NUL character in a value"
+        else:
+            yield value
+            continue
+        total += 1
         problems += [f"{place}: {fault}"] if total <= SHOWN_PROBLEMS else []
     if total:
         raise DataError(
