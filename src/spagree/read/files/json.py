@@ -164,7 +164,8 @@ def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], fie
         ids = "their keys are column 'id'" if "id" not in entries[0] else "their keys were not used"
         warnings.append(Warning("json_rows", f"{source.name}: every object in the file was read as a row; {ids}"))
         return [(f"{source.name}:{shown(key)}", 0, {"id": key, **entry}) for key, entry in value.items()]
-    if len(rows) == len(value) > 1 and len({frozenset(each) for part in rows.values() for each in part}) == 1:
+    kinds = {frozenset(each) if isinstance(each, dict) else None for part in rows.values() for each in part}
+    if len(rows) == len(value) > 1 and len(kinds) == 1:
         warnings.append(Warning("json_rows", f"{source.name}: rows were read from lists; their keys are column 'id'"))
         return [(f"{source.name}:{shown(key)}", 0, {"id": key, **each}) for key, part in rows.items() for each in part]
     if len(rows) == 1:
