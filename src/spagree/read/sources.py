@@ -3,8 +3,8 @@
 source ─ files ─ kind ─┬ delimited, json, spreadsheet ─ duckdb ┐
                        ├ parquet ────────────────────── duckdb ┼─ Table ─ layouts ─ Annotations
                        └ arrow ──────────────────────── frames ┤
-databases and a query ─ queries ─ postgres, sqlite ──── duckdb ┤
-data frames, triples, matrices ─────────────── frames, triples ┘
+databases and a query ─ queries ────────────────────── duckdb ┤
+data frames, triples, matrices ──────────────────────── frames ┘
 exports of annotation tools ─ tools ────────────────────────────────────────────── Annotations
 """
 
@@ -298,11 +298,9 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
         return replace(table, name=source) if _example(source) else table
     if request.engine is not None:
         raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
-    from spagree.read import triples
-
-    source = triples.as_matrix(source, request)
-    if triples.is_matrix(source):
-        return triples.matrix_table(source, request)
+    source = frames.as_matrix(source, request)
+    if (matrix := frames.matrix_table(source, request)) is not None:
+        return matrix
     if frames.is_frame(source):
         return frames.frame_table(source)
     if isinstance(source, dict) or not isinstance(source, Iterable):
@@ -311,7 +309,7 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
             f"cannot read annotations from {type(source).__name__}; give a path, a data frame{frame}, "
             "triples (item, annotator, label) or a 2-D count matrix"
         )
-    return triples.triples_table(source)
+    return frames.triples_table(source)
 
 
 def _paths(source: Any) -> list[Any] | None:

@@ -1,4 +1,4 @@
-"""Addresses of databases, what is asked of them, and the errors that both kinds of database share.
+"""Addresses of databases, and the errors about them.
 
 Addresses often contain passwords, written in several ways, so messages show only the parts known to be harmless.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote, unquote
 
 from spagree.errors import UsageError
@@ -17,28 +15,6 @@ from spagree.read.table import listed
 
 SHOWN_TABLES = 20
 EXAMPLE = opt.query("SELECT item, annotator, label FROM …")
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One statement that reads; ``name`` is what messages call the database, ``place`` its address or path."""
-
-    name: str
-    place: str
-    statement: str
-    scratch: Path
-
-    @property
-    def body(self) -> str:
-        """The statement without its semicolon, followed by a line break because it may end with a comment."""
-        return "\n" + self.statement.rstrip("; \t\r\n") + "\n"
-
-
-def refused(name: str, reason: str) -> UsageError:
-    """The error for a statement the database does not accept."""
-    return UsageError(
-        f"{name}: the query was refused ({reason}); {opt.query} takes one SELECT, WITH or VALUES that only reads"
-    )
 
 
 def needed(name: str, tables: Iterable[str]) -> UsageError:
@@ -73,11 +49,7 @@ def _parts(address: str) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def public(address: str) -> str:
-    """The address as messages show it: user, host, port, database.
-
-    >>> public("postgresql://me:secret@db:5432/labels?password=other&host=db2")
-    'postgresql://me@db:5432/labels?host=db2'
-    """
+    """The address as messages show it: user, host, port, database."""
     if "://" not in address:
         hidden = PAIR.sub(rf"\1{HIDDEN}", JDBC.sub(rf"\1{HIDDEN}@", address))
         return hidden if hidden.startswith("jdbc:") else USER.sub(rf"\1:{HIDDEN}@", hidden)

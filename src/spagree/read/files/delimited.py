@@ -320,12 +320,11 @@ def _nul_bytes(file: File) -> DataError:
     problems: list[str] = []
     total, line = 0, 1
     for block in _blocks(file):
-        for part in block.splitlines(keepends=True) if b"\0" in block else ():
+        for part in block.splitlines(keepends=True):
             if b"\0" in part:
                 total += 1
                 problems += [f"{file.name}:{line}: NUL byte"] if len(problems) < SHOWN_PROBLEMS else []
             line += part.endswith((b"\n", b"\r"))
-        line += block.count(b"\n") if b"\0" not in block else 0
     return DataError(
         f"{file.name}: NUL bytes in {count(total, 'line')}: not a text file, a damaged one, or UTF-16 "
         f"(then: {opt.encoding('utf-16')}); export it again as UTF-8",

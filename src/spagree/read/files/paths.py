@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -286,15 +286,33 @@ LIMIT = "SPAGREE_MAX_UNPACKED"
 
 
 def unpacked(file: File, scratch: Path) -> File:
-    """A decompressed copy, judging by the first bytes; a plain file is used in place, even if it is called .gz."""
-    packed = file
+    """A decompressed copy, judging by the first bytes; a plain file is used in place, even if it is called .gz.
+
+    A damaged archive is an error, never a shorter file.
+    """
+    name, packed = file.name, file.path.stat().st_size
     for _ in range(MOST_LAYERS):
         start = head(file, len(ZSTD))
         blocks = _gzip_blocks if start.startswith(GZIP) else _zstd_blocks if start.startswith(ZSTD) else None
         if blocks is None:
             return file
-        file = file.copied(_decompressed(file, scratch, blocks, packed.path.stat().st_size))
-    raise FileError(f"{file.name}: compressed more than {MOST_LAYERS} times over; unpack it first")
+        copy, written = new_file(scratch), 0
+        try:
+            with file.path.open("rb") as stream, copy.open("wb") as target:
+                for block in blocks(stream):
+                    written += len(block)
+                    refuse_bomb(name, packed, written)
+                    target.write(block)
+        except FileError:
+            raise
+        except (EOFError, zlib.error, OSError) as error:
+            if isinstance(error, OSError) and error.strerror:  # gzip's own errors have no number of the system's
+                raise FileError(f"{name}: cannot be decompressed ({error.strerror})") from error
+            raise FileError(
+                f"{name}: the compressed data is truncated or damaged ({error}); copy or download it again"
+            ) from error
+        file = file.copied(copy)
+    raise FileError(f"{name}: compressed more than {MOST_LAYERS} times over; unpack it first")
 
 
 def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
@@ -338,27 +356,6 @@ def _zstd_blocks(stream: IO[bytes]) -> Iterator[bytes]:
             block = frame.unused_data or stream.read(ZSTD_BLOCK)
         if not frame.eof:
             raise EOFError("the last frame is not complete")
-
-
-def _decompressed(file: File, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]], packed: int) -> Path:
-    """A decompressed copy; a damaged archive is an error, never a shorter file."""
-    name, copy = file.name, new_file(scratch)
-    written = 0
-    try:
-        with file.path.open("rb") as stream, copy.open("wb") as target:
-            for block in blocks(stream):
-                written += len(block)
-                refuse_bomb(name, packed, written)
-                target.write(block)
-    except FileError:
-        raise
-    except (EOFError, zlib.error, OSError) as error:
-        if isinstance(error, OSError) and error.strerror:  # gzip's own errors have no number of the system's
-            raise FileError(f"{name}: cannot be decompressed ({error.strerror})") from error
-        raise FileError(
-            f"{name}: the compressed data is truncated or damaged ({error}); copy or download it again"
-        ) from error
-    return copy
 
 
 @contextmanager

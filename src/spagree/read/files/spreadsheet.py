@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars
@@ -77,25 +77,16 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def open_sheets(file: File, scratch: Path, warnings: list[Warning]) -> list[File]:
-    """Delimited copies of all sheets that hold a table, each with the name of its sheet."""
+    """Delimited copies of all sheets that hold a table, each with the name of its sheet.
+
+    A sheet without a header like that of the others holds notes; one that shares a column with them is refused.
+    """
     _hidden(file)
     sheets = {name: rows for name in _sheets(file) if (rows := [row for row in _rows(file, name) if any(row)])}
-    notes = _notes(file, {name: rows[0] for name, rows in sheets.items()})
-    if notes:
-        message = f"{file.name}: not read, because no columns as in the other sheets: {listed(notes)}"
-        warnings.append(Warning("sheets", message))
-    return [
-        File(delimited_copy(rows, scratch), f"{file.name}/{name}", "delimited", is_temporary=True)
-        for name, rows in sheets.items()
-        if name not in notes
-    ]
-
-
-def _notes(file: File, headers: Mapping[str, Sequence[str]]) -> list[str]:
-    """The sheets without a header like that of the others; one that shares a column with them is refused."""
+    headers = {name: rows[0] for name, rows in sheets.items()}
     sizes = Counter(plain_name(name) for names in headers.values() for name in set(names) if name)
     usual = {name for name, size in sizes.items() if 2 * size > len(headers)}
-    shared = {sheet: len(usual & set(map(plain_name, names))) for sheet, names in headers.items()}
+    shared = {name: len(usual & set(map(plain_name, names))) for name, names in headers.items()}
 
     def has_roles(names: Sequence[str]) -> bool:
         """Whether item and label can be found by their names."""
@@ -104,14 +95,21 @@ def _notes(file: File, headers: Mapping[str, Sequence[str]]) -> list[str]:
         except ColumnError:  # several could be
             return True
 
-    strange = [sheet for sheet, names in headers.items() if shared[sheet] <= 1 < len(usual) and not has_roles(names)]
-    doubtful = [sheet for sheet in strange if shared[sheet]]
+    strange = [name for name, names in headers.items() if shared[name] <= 1 < len(usual) and not has_roles(names)]
+    doubtful = [name for name in strange if shared[name]]
     if doubtful:
         raise DataError(
             f"{file.name}: sheet {shown(doubtful[0])} lacks columns that the other sheets have "
             f"({listed(sorted(usual), 5)}), so it is no annotator's; delete it from the workbook"
         )
-    return strange
+    if strange:
+        message = f"{file.name}: not read, because no columns as in the other sheets: {listed(strange)}"
+        warnings.append(Warning("sheets", message))
+    return [
+        File(delimited_copy(rows, scratch), f"{file.name}/{name}", "delimited", is_temporary=True)
+        for name, rows in sheets.items()
+        if name not in strange
+    ]
 
 
 def _sheets(file: File) -> list[str]:
