@@ -181,8 +181,8 @@ def _server(address: str) -> Iterator[Connection[Any]]:
         ) from None
 
 
-def _from_server(query: Query, wanted: Sequence[int], store: Any) -> None:
-    """Run the query once, and put the wanted columns into the store's table ``cells``."""
+def _from_server(query: Query, wanted: Sequence[int], target: Any) -> None:
+    """Run the query once, and put the wanted columns into table ``cells`` of a database in duckdb."""
     import duckdb
 
     path = new_file(query.scratch)
@@ -209,7 +209,7 @@ def _from_server(query: Query, wanted: Sequence[int], store: Any) -> None:
     for longest in (USUAL_LINE, LONGEST_LINE):
         scan = f"read_csv({literal_path(path)}, {options}, max_line_size={longest})"
         try:
-            store.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {scan}")
+            target.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {scan}")
             break
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
             if longest == LONGEST_LINE:
@@ -219,7 +219,7 @@ def _from_server(query: Query, wanted: Sequence[int], store: Any) -> None:
     path.unlink()
     for p in [p for p in wanted if every[p].type_code == NUMERIC and _type(every[p]) == "DOUBLE"]:
         large = f"isfinite({cell(p)}) AND abs({cell(p)}) >= {EXACT}"  # two different numbers may have become equal
-        if store.execute(f"SELECT 1 FROM cells WHERE {large} LIMIT 1").fetchall():
+        if target.execute(f"SELECT 1 FROM cells WHERE {large} LIMIT 1").fetchall():
             raise DataError(
                 f"{query.name}: column {shown(every[p].name)} holds numbers from {EXACT:,} on, which would lose "
                 "digits; cast it in the query, to bigint or to text"
@@ -227,7 +227,7 @@ def _from_server(query: Query, wanted: Sequence[int], store: Any) -> None:
 
 
 def _type(column: Column) -> str:
-    """The type in the store: numbers, dates and truth values as such, the rest as the text PostgreSQL shows."""
+    """The type in duckdb: numbers, dates and truth values as such, the rest as the text PostgreSQL shows."""
     if column.type_code != NUMERIC:
         return TYPES.get(column.type_code, "VARCHAR")
     digits, scale = column.precision, column.scale
@@ -291,8 +291,8 @@ def _sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
-def _from_file(query: Query, names: Sequence[str], wanted: Sequence[int], store: Any) -> None:
-    """Run the query once, and put the wanted columns into the store's table ``cells``.
+def _from_file(query: Query, names: Sequence[str], wanted: Sequence[int], target: Any) -> None:
+    """Run the query once, and put the wanted columns into table ``cells`` of a database in duckdb.
 
     The rows go through files of Parquet: directly from Python, duckdb inserts row by row or needs pyarrow.
     """
@@ -317,9 +317,9 @@ def _from_file(query: Query, names: Sequence[str], wanted: Sequence[int], store:
             parts.append(new_file(query.scratch))
             polars.DataFrame(part).write_parquet(parts[-1], compression="uncompressed", statistics=False)
     typed = (f"{cell(p)} {types.get(kind, text)[0]}" for p, kind in zip(wanted, kinds, strict=True))
-    store.execute(f"CREATE TEMP TABLE cells ({', '.join(typed)})")
+    target.execute(f"CREATE TEMP TABLE cells ({', '.join(typed)})")
     for path in parts:
-        store.execute(f"INSERT INTO cells SELECT * FROM read_parquet({literal_path(path)})")
+        target.execute(f"INSERT INTO cells SELECT * FROM read_parquet({literal_path(path)})")
         path.unlink()
 
 
