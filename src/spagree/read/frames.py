@@ -8,16 +8,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, FileError, UsageError, count
 from spagree.messages import Warning, opt, shown
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, nw
 from spagree.read.files.paths import ARROW_STREAM, File, head, stamps
 from spagree.read.table import SAMPLE_ROWS, Table, cell
-
-if TYPE_CHECKING:
-    from spagree.read.request import Request
 
 COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)  # of triples, and of quadruples
 MATRIX_DIMENSIONS = 2
@@ -274,35 +271,30 @@ def _one_type(values: Sequence[Any], name: str, warnings: list[Warning]) -> list
     return [None if value is None else texts[type(value), value] for value in plain]
 
 
-def as_matrix(source: Any, request: Request) -> Any:
-    """A list of rows as a matrix, if a matrix was asked for; anything else unchanged."""
-    if request.format not in ("wide", "transposed", "counts") or not isinstance(source, (list, tuple)) or not source:
-        return source
-    import numpy as np
-
-    if not all(_is_row(row) and len(row) == len(source[0]) for row in source):
-        return source
-    plain = [[_plain(value) for value in row] for row in source]
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for row in plain for value in row)
-    return np.array(plain) if numbers else np.array(plain, dtype=object)
-
-
-def matrix_table(matrix: Any, request: Request) -> Table | None:
+def matrix_table(source: Any, format: str, labels: Sequence[str]) -> Table | None:
     """A numpy matrix of counts (items × classes) or of labels; columns are called 0, 1, … unless named.
 
-    None for anything else, which does not import numpy.
+    A list of rows is one, too, if a matrix was asked for; None for anything else, which does not import numpy.
     """
+    matrix = source
+    is_asked = format in ("wide", "transposed", "counts") and isinstance(source, (list, tuple)) and source
+    if is_asked and all(_is_row(row) and len(row) == len(source[0]) for row in source):
+        import numpy as np
+
+        plain = [[_plain(value) for value in row] for row in source]
+        numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for row in plain for value in row)
+        matrix = np.array(plain) if numbers else np.array(plain, dtype=object)
     if not type(matrix).__module__.startswith("numpy") or not hasattr(matrix, "ndim"):
         return None
     import polars
 
-    if request.format == "auto":
+    if format == "auto":
         raise UsageError(
             f"a numpy matrix may hold counts or labels; say which: {opt.format('counts')} (items × classes), "
             f"{opt.format('wide')} (labels, items × annotators) or {opt.format('transposed')} (labels, annotators × "
             "items); rows of item, annotator and label: array.tolist()"
         )
-    holds_counts, labels = request.format == "counts", request.names(LABEL)
+    holds_counts = format == "counts"
     if matrix.ndim != MATRIX_DIMENSIONS:
         raise DataError(f"the array has {matrix.ndim} dimensions, shape {matrix.shape}; a matrix has two")
     if 0 in matrix.shape or matrix.dtype.kind not in ("iuf" if holds_counts else "iufbUO"):

@@ -298,8 +298,7 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
         return replace(table, name=source) if _example(source) else table
     if request.engine is not None:
         raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
-    source = frames.as_matrix(source, request)
-    if (matrix := frames.matrix_table(source, request)) is not None:
+    if (matrix := frames.matrix_table(source, request.format, request.names(LABEL))) is not None:
         return matrix
     if frames.is_frame(source):
         return frames.frame_table(source)

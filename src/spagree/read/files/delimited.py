@@ -20,7 +20,7 @@ from typing import IO
 from spagree.codes import Codes, in_order
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.messages import Warning, opt
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED, code_values
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED
 from spagree.read.files.paths import SMALL, File, head, new_file
 from spagree.read.table import SAMPLE_ROWS, listed, shown
 from spagree.read.words import words
@@ -393,15 +393,22 @@ def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
 
 def coded(cells: Mapping[str, Sequence[str | None]]) -> tuple[Codes, Mapping[str, int]] | None:
     """The rows with a label and an item, as integers, and how many lack which; None if there are too many items."""
+    import numpy as np
+
     items, labels = cells[ITEM], cells[LABEL]
     kept = [place for place, label in enumerate(labels) if label is not None and items[place] is not None]
     missing = sum(label is None for label in labels)
     lacking = {"missing_label": missing, "missing_item": len(labels) - missing - len(kept)}
-    coded = {role: code_values([column[place] for place in kept]) for role, column in cells.items()}
-    (item, names), (label, classes), (annotator, people) = coded[ITEM], coded[LABEL], coded.get(ANNOTATOR, (None, []))
-    if len(names) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
+    codes, names = {}, {}
+    for role, column in cells.items():
+        values = [column[place] for place in kept]
+        names[role] = sorted(value for value in set(values) if value is not None)
+        places = dict(zip(names[role], range(len(names[role])), strict=True))
+        codes[role] = np.array([-1 if value is None else places[value] for value in values], np.int32)
+    if len(names[ITEM]) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
         return None
-    return in_order(item, label, annotator, classes, people, names), lacking
+    people = names.get(ANNOTATOR, [])
+    return in_order(codes[ITEM], codes[LABEL], codes.get(ANNOTATOR), names[LABEL], people, names[ITEM]), lacking
 
 
 def delimited_copy(rows: Iterable[Sequence[str]], scratch: Path) -> Path:
