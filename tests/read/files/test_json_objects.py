@@ -60,3 +60,11 @@ def test_lists_that_hold_more_than_objects_are_no_rows(tmp_path: Path) -> None:
     path.write_text('{"a": [{"item": 1, "label": "x"}, 2], "b": [{"item": 1, "label": "x"}]}')
     with pytest.raises(DataError, match=r"one object of 'a', 'b', not a list of rows"):
         read(path)
+
+
+def test_long_texts_and_objects_without_keys_before_one_with_a_new_key(tmp_path: Path) -> None:
+    path, long = tmp_path / "labels.jsonl", "x" * 200_000
+    objects = [{}, {"item": "a", "label": long}, {"item": "a", "label": "y", "annotator": "ann"}]
+    path.write_text("\n".join(map(json.dumps, objects)))
+    rows = read(path).frame.sort("row").select("item", "annotator", "label").collect(backend="polars").rows()
+    assert rows == [(None, None, None), ("a", None, long), ("a", "ann", "y")]

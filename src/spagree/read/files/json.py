@@ -6,7 +6,6 @@ Lines are read one by one, an array as a whole: its text is in memory, its objec
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from codecs import BOM_UTF8
@@ -19,7 +18,7 @@ import msgspec
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, count
 from spagree.messages import Warning, opt
-from spagree.read.files.delimited import TextFile, as_utf8, delimited_copy, refuse_bad_bytes
+from spagree.read.files.delimited import TextFile, as_utf8, delimited_copy, records, refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.table import SAMPLE_ROWS, listed, shown
 
@@ -75,7 +74,7 @@ def open_json(file: File, encoding: str | None, scratch: Path, field: str = "") 
                     f"{source.name}: its objects have more than {MOST_KEYS:,} different keys; expected rows like "
                     '{"item": …, "annotator": …, "label": …}, each with the same keys'
                 )
-            row = tuple(as_text(record.get(name)) for name in names)
+            row = tuple(as_text(record.get(name)) for name in names) or ("",)
             widths.add(len(row))
             first.extend([row] if len(first) < SAMPLE_ROWS else [])
             yield row
@@ -87,10 +86,10 @@ def open_json(file: File, encoding: str | None, scratch: Path, field: str = "") 
         raise
     if not names:
         raise DataError(f'{source.name}: holds no objects; expected rows like {{"item": …, "label": …}}')
-    if len(widths) > 1:  # a later object introduced a new key: pad the rows before it
-        with path.open(encoding="utf-8", newline="") as stream:
-            path = delimited_copy((row + [""] * (len(names) - len(row)) for row in csv.reader(stream)), scratch)
     copy = source.copied(path)
+    if len(widths) > 1:  # a later object introduced a new key: pad the rows before it
+        padded = (row + [""] * (len(names) - len(row)) for _, row in records(copy, ","))
+        copy = source.copied(delimited_copy(padded, scratch))
     return TextFile(
         copy, ",", tuple(names), has_header=False, first_row=1, sample=tuple(first), warnings=tuple(warnings)
     )
