@@ -1,4 +1,4 @@
-"""Data in memory as tables: frames, whose engine stays the engine, triples, and matrices of counts or labels."""
+"""Data in memory as tables: frames, whose engine stays the engine, triples, and matrices."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def read_all_marks(path: str) -> dict[str, MarkRows]:
 
 @contextmanager
 def _scratch(source: Any) -> Iterator[Path]:
-    """A folder for copies, deleted at the end; errors that nobody explained, as of a damaged file, are explained."""
+    """A folder for copies, deleted at the end; errors that nobody else explained are explained."""
     try:
         with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
             yield Path(folder)

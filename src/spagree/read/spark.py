@@ -61,13 +61,14 @@ def spark_table(sources: Sequence[Any], master: str | None) -> Table:
     if local:
         kind, found, root = _local(local, title)
     else:
-        kind = _one_kind({name: ORC if Path(name.rstrip("/*")).suffix.lower() == ".orc" else PARQUET for name in names})
+        endings = {name: Path(name.rstrip("/*")).suffix.lower() for name in names}
+        kind = _one_kind({name: ORC if ending == ".orc" else PARQUET for name, ending in endings.items()})
         found, root = names, None
     try:
         reader = spark.read.format(kind)
         reader = reader if root is None else reader.option("basePath", root)
         frame = reader.load(found)
-        # The columns that only some files have would silently be missing; files on this machine are compared before.
+        # Columns that only some files have would be missing; files on this machine were compared before.
         every = frame if local else reader.option("mergeSchema", "true").load(found)
         added = [column for column in every.columns if column not in frame.columns]
         if added:
@@ -128,7 +129,7 @@ def _reads_here(spark: Any) -> bool:
 
 
 def _local(names: Sequence[str], title: str) -> tuple[str, list[str], str | None]:
-    """The kind of the files on this machine, each checked, and their paths; a folder means all that Spark sees in it.
+    """The kind of the files on this machine, each checked, and their paths; a folder means all Spark sees in it.
 
     Also the folder whose subfolders key=value are columns: with several, Spark would drop those columns.
     """

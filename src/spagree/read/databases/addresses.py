@@ -66,10 +66,11 @@ def public(address: str) -> str:
 def without_secrets(text: str, address: str) -> str:
     """A driver's message without the address's password, in any spelling."""
     credentials, _, parameters = _parts(address)
-    secrets = [credentials.removesuffix("@").partition(":")[2]]
-    secrets += [value for key, value in parameters if SECRET.search(key)]
-    plain = {unquote(secret) for secret in secrets if secret}
-    for secret in sorted({*filter(None, secrets), *plain, *(quote(each, safe="") for each in plain)}, key=len)[::-1]:
+    written = {credentials.removesuffix("@").partition(":")[2]}
+    written |= {value for key, value in parameters if SECRET.search(key)}
+    plain = {unquote(secret) for secret in written}
+    spellings = written | plain | {quote(secret, safe="") for secret in plain}
+    for secret in sorted(filter(None, spellings), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return PAIR.sub(rf"\1{HIDDEN}", text)
 
@@ -79,8 +80,8 @@ def refuse_ambiguous(address: str) -> None:
     credentials, place, parameters = _parts(address)
     user, at, rest = credentials.partition("@")
     ports = [port for port in PORT.findall(place) if not port.isdigit() and port]
-    has_password_in_parameters = not at and ":" in place and any("@" in part for pair in parameters for part in pair)
-    if rest or (at and "/" in user) or ports or has_password_in_parameters:
+    is_cut = not at and ":" in place and any("@" in part for pair in parameters for part in pair)  # by a question mark
+    if rest or (at and "/" in user) or ports or is_cut:
         raise not_understood(address)
 
 

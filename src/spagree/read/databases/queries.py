@@ -1,9 +1,9 @@
 """The rows of a query as a table: PostgreSQL by its address, SQLite by its file; nothing is ever changed.
 
-From PostgreSQL rows are streamed by COPY into a file: the fastest way out of the server, in constant memory, and its
-text says exactly what is missing and what is empty. A column of SQLite may hold values of any type, both 1 and '1' for
-example, so types are checked as the rows are read, some thousand at a time, and columns that cannot have one type are
-refused. docs/decisions/0007-databases.md has what else was measured.
+From PostgreSQL rows are streamed by COPY into a file: the fastest way out of the server, in constant memory,
+and its text says what is missing and what is empty. A column of SQLite may hold values of any type, 1 and '1' for
+example, so types are checked as the rows are read, and columns that cannot have one type are refused.
+docs/decisions/0007-databases.md has what else was measured.
 """
 
 # ruff: noqa: S608 - names are ours; the query is the user's own, where it can only read
@@ -133,8 +133,8 @@ def _file(address: str, name: str) -> str:
 def _described(connection: Any, query: Query) -> Sequence[Any]:
     """Name and type of each column; no rows are read.
 
-    A statement that is prepared is one statement: a semicolon inside the query is refused here, before the query goes
-    into COPY, which would run whatever follows it.
+    A statement that is prepared is one statement: a semicolon inside the query is refused here, before the query
+    goes into COPY, which would run whatever follows it.
     """
     prepared = {"prepare": True} if addresses.is_server(query.place) else {}
     return connection.execute(f"SELECT * FROM ({query.body}) AS q LIMIT 0", **prepared).description or ()

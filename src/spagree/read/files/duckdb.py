@@ -108,7 +108,7 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory
             copy, positions = replace(first, file=first.file.copied(path)), list(places.values())
             return _loaded([(copy, positions)], positions, Path(folder), name, {})
 
-    share = max(1, SAMPLE_ROWS // len(files))  # of several files some of each: ids or annotators may begin anew in each
+    share = max(1, SAMPLE_ROWS // len(files))  # of each file: ids or annotators may begin anew
     rows = ((row, columns) for file, columns in zip(files, order, strict=True) for row in file.sample[:share])
     spread = (tuple(row[p] for p in columns if p < len(row)) for row, columns in islice(rows, SAMPLE_ROWS))
     return Table(
@@ -186,7 +186,7 @@ def _loaded(
             try:
                 query = _select(delimited.plain(file, scratch), columns, USUAL_LINE)
                 connection.execute(f"INSERT INTO cells {query}").fetchall()
-            except (duckdb.InvalidInputException, duckdb.ConversionException):  # explained, or read after it is tidied
+            except (duckdb.InvalidInputException, duckdb.ConversionException):  # now its faults are explained
                 query = _select(delimited.tidied(file, scratch), columns, LONGEST_LINE)
                 connection.execute(f"INSERT INTO cells {query}").fetchall()
         except duckdb.Error as error:
