@@ -6,28 +6,25 @@ number. They cannot replace spagree's own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spagree.errors import UsageError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 READERS, METRICS = "spagree.readers", "spagree.metrics"
 
 
 def installed(group: str) -> tuple[str, ...]:
-    """The names that installed packages add to a group, in order.
+    """The names that installed packages add to a group, in order."""
+    from importlib.metadata import entry_points  # only when asked: it takes time to import
 
-    >>> installed("spagree.no-such-group")
-    ()
-    """
-    return tuple(sorted({point.name for point in _points(group)}))
+    return tuple(sorted(entry_points(group=group).names))
 
 
 def load(group: str, name: str) -> Any:
     """What a package offers under a name."""
-    offers = [point for point in _points(group) if point.name == name]
+    from importlib.metadata import entry_points
+
+    offers = list(entry_points(group=group, name=name))
     packages = sorted({f"{each.dist.name} {each.dist.version}" if each.dist else each.value for each in offers})
     if len(packages) > 1:
         raise UsageError(f"{name!r} is offered by {' and by '.join(packages)}; uninstall all but one")
@@ -38,9 +35,3 @@ def load(group: str, name: str) -> Any:
         raise UsageError(
             f"{packages[0]} offers {name!r}, which cannot be loaded ({what}); update the package"
         ) from error
-
-
-def _points(group: str) -> list[EntryPoint]:
-    from importlib.metadata import entry_points
-
-    return list(entry_points(group=group))

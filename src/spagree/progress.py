@@ -2,6 +2,13 @@
 
 Stages announce themselves with :func:`stage`, engines report query progress with :func:`watch`, and a command
 that shows both runs its work inside :func:`watched`.
+
+>>> with watched() as progress:
+...     stage("counting labels")
+...     watch(lambda: None)
+...     watch(lambda: 0.25)
+>>> progress.stage, progress.share(), is_watched()
+('counting labels', 0.25, False)
 """
 
 from __future__ import annotations
@@ -22,13 +29,8 @@ class Progress:
     engines: list[Share] = field(default_factory=list)
 
     def share(self) -> float | None:
-        """How much of the running query is done, from 0 to 1; None if unknown.
-
-        >>> Progress(engines=[lambda: None, lambda: 0.25]).share()
-        0.25
-        """
-        shares = [share for engine in self.engines if (share := engine()) is not None]
-        return min(shares) if shares else None
+        """How much of the running query is done, from 0 to 1; None if unknown."""
+        return min((share for engine in self.engines if (share := engine()) is not None), default=None)
 
 
 _listening: ContextVar[Progress | None] = ContextVar("progress", default=None)
@@ -36,13 +38,7 @@ _listening: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 @contextmanager
 def watched() -> Iterator[Progress]:
-    """Collect the stages and engines announced inside.
-
-    >>> with watched() as progress:
-    ...     stage("counting labels")
-    >>> progress.stage
-    'counting labels'
-    """
+    """Collect the stages and engines announced inside."""
     progress = Progress()
     token = _listening.set(progress)
     try:
@@ -53,22 +49,16 @@ def watched() -> Iterator[Progress]:
 
 def stage(name: str) -> None:
     """Announce the stage that starts now."""
-    progress = _listening.get()
-    if progress is not None:
+    if progress := _listening.get():
         progress.stage = name
 
 
 def watch(share: Share) -> None:
     """Register a function that returns an engine's query progress; it is called from another thread."""
-    progress = _listening.get()
-    if progress is not None:
+    if progress := _listening.get():
         progress.engines.append(share)
 
 
 def is_watched() -> bool:
-    """Whether anyone is showing progress.
-
-    >>> is_watched()
-    False
-    """
+    """Whether anyone is showing progress."""
     return _listening.get() is not None

@@ -6,7 +6,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -23,14 +22,6 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     A full disk or an interrupt leaves no partial file, and an old file stays unchanged. An existing file is
     refused unless ``force``, even if it appears in the meantime: of two writers, one succeeds. A replacement
     keeps the permissions of the old file.
-
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> target = Path(folder.name) / "note.txt"
-    >>> write_atomically(target, lambda temporary: temporary.write_text("hello"))
-    >>> target.read_text()
-    'hello'
-    >>> folder.cleanup()
     """
     from polars.exceptions import PolarsError  # raised for a full disk while writing a table
 
@@ -41,7 +32,18 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
         write(beside)
         with beside.open("rb") as written:
             os.fsync(written.fileno())
-        _put(beside, target, force=force)
+        if force:
+            if target.is_file():
+                beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            beside.replace(target)
+            return
+        try:
+            target.hardlink_to(beside)  # one step, which fails if the name is taken
+        except FileExistsError:
+            raise
+        except (OSError, NotImplementedError):  # a file system without links: as close as possible
+            refuse_existing(target, force=False)
+            beside.replace(target)
     except FileExistsError:
         raise exists_already(path) from None
     except (OSError, PolarsError) as error:
@@ -54,23 +56,22 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
 
 def save_frame(frame: polars.DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a table in the format of its suffix: .csv, .csv.gz or .parquet; the same table gives the same bytes."""
+
+    def write_gzip(beside: Path) -> None:  # without name and time in the header, which would make the bytes vary
+        import gzip
+
+        with beside.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            frame.write_csv(cast(IO[bytes], packed))
+
     writers: dict[str, Callable[[Path], object]] = {
         ".csv": frame.write_csv,
-        ".csv.gz": partial(_write_gzip, frame),
+        ".csv.gz": write_gzip,
         ".parquet": frame.write_parquet,
     }
     write = next((write for ending, write in writers.items() if Path(path).name.lower().endswith(ending)), None)
     if write is None:
         raise UsageError(f"{path}: found the ending {Path(path).suffix!r}; give one of {', '.join(writers)}")
     write_atomically(path, write, force=force)
-
-
-def _write_gzip(frame: polars.DataFrame, path: Path) -> None:
-    """Without name and time in the header, which would make the bytes vary."""
-    import gzip
-
-    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-        frame.write_csv(cast(IO[bytes], packed))
 
 
 def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
@@ -91,19 +92,3 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
 def exists_already(path: str | os.PathLike[str]) -> FileError:
     """The error for a result that would replace a file."""
     return FileError(f"{path}: exists already; use {opt.force} to replace it")
-
-
-def _put(beside: Path, target: Path, *, force: bool) -> None:
-    """Give the finished file its name; without force, in one step that fails if the name is taken."""
-    if not force:
-        try:
-            target.hardlink_to(beside)
-        except FileExistsError:
-            raise
-        except (OSError, NotImplementedError):
-            refuse_existing(target, force=False)  # a file system without links: as close as possible
-        else:
-            return
-    elif target.is_file():
-        beside.chmod(stat.S_IMODE(target.stat().st_mode))
-    beside.replace(target)

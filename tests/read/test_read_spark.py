@@ -456,13 +456,15 @@ def test_an_interruption_that_makes_py4j_fail_is_still_an_interruption(
 ) -> None:
     from py4j.protocol import Py4JNetworkError
 
-    def failing(*_: object) -> None:
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            raise Py4JNetworkError("Answer from Java side is empty")  # noqa: B904 - as Py4J does
+    class Session:
+        @property
+        def read(self) -> object:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                raise Py4JNetworkError("Answer from Java side is empty")  # noqa: B904 - as Py4J does
 
-    monkeypatch.setattr(spark_module, "_scan", failing)
+    monkeypatch.setattr(spark_module, "session", lambda _: Session())
     with pytest.raises(KeyboardInterrupt):
         spagree.measure(votes / "*.parquet", engine="spark")
 

@@ -6,7 +6,7 @@ sources.py picks the room that reads a source; the others are not imported:
     databases/  PostgreSQL and SQLite, by a query
     spark.py    files on a Spark cluster
     tools/      exports of annotation tools
-    frames.py, triples.py   dataframes, triples and matrices in memory
+    frames.py   dataframes, triples and matrices in memory
 
 Every room but tools/ makes a Table (table.py), which layouts/ turns into Annotations.
 """

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +14,7 @@ from spagree.messages import Message, Warning
 if TYPE_CHECKING:
     import narwhals as nw
 
-    from spagree.codes import Codes, Int32s
+    from spagree.codes import Codes
 else:
 
     class _Late:
@@ -155,32 +154,10 @@ class MarkRows:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is missing: None, NaN, NaT or NA.
-
-    >>> [is_missing(value) for value in (None, float("nan"), "", 0, "None")]
-    [True, True, False, False, False]
-    """
+    """Whether a value is missing: None, NaN, NaT or NA."""
     return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 (NaN)
 
 
 def text_of(value: object) -> str:
-    """A value as text; empty if it is missing.
-
-    >>> text_of(1.5), text_of(None)
-    ('1.5', '')
-    """
+    """A value as text; empty if it is missing."""
     return "" if is_missing(value) else str(value)
-
-
-def code_values(values: Sequence[Any]) -> tuple[Int32s, list[Any]]:
-    """Values as indices into the distinct ones, sorted; −1 if missing.
-
-    >>> codes, names = code_values(["b", None, "a", "b"])
-    >>> codes.tolist(), names
-    ([1, -1, 0, 1], ['a', 'b'])
-    """
-    import numpy as np
-
-    names = sorted(value for value in set(values) if not is_missing(value))
-    places = dict(zip(names, range(len(names)), strict=True))
-    return np.fromiter(map(places.get, values, repeat(-1)), np.int32, len(values)), names

@@ -24,11 +24,7 @@ FOLDER = Path(__file__).parent / "example_data"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One data set: where it comes from, how it is laid out, and what is known about it.
-
-    >>> EXAMPLES["fleiss1971"].format
-    'counts'
-    """
+    """One data set: where it comes from, how it is laid out, and what is known about it."""
 
     name: str
     title: str
@@ -42,12 +38,7 @@ EXAMPLES: Mapping[str, Example] = MappingProxyType({name: Example(name, **about)
 
 
 def locate(name: str) -> tuple[Path, str]:
-    """The path of an example and its layout, for any reader of files.
-
-    >>> path, format = locate("krippendorff2011")
-    >>> path.name, format
-    ('krippendorff2011.csv', 'wide')
-    """
+    """The path of an example and its layout, for any reader of files."""
     if name not in EXAMPLES:
         raise unknown_name("example", name, EXAMPLES)
     return FOLDER / f"{name}.csv", EXAMPLES[name].format

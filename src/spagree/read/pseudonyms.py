@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 
@@ -42,55 +42,47 @@ def pseudonym(annotator: str, key: str) -> str:
 
 def key_for(salt: object) -> tuple[str, tuple[Warning, ...]]:
     """The key: given as text, in a file or in the environment, or a random one kept for this user."""
-    if isinstance(salt, os.PathLike):
-        return _of_file(Path(salt)), ()
+    warnings: tuple[Warning, ...] = ()
     if isinstance(salt, str):
-        return _not_empty(salt, "the salt"), ()
-    if salt is not True:
+        key, where = salt, "the salt"
+    elif salt is True and VARIABLE in os.environ:
+        key, where = os.environ[VARIABLE], f"the environment variable {VARIABLE}"
+    elif salt is True or isinstance(salt, os.PathLike):
+        folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "spagree"
+        path = folder / "pseudonym-key" if salt is True else Path(cast("os.PathLike[str]", salt))
+        if salt is True and not path.exists():
+            warnings = (_made(path),)
+        try:
+            key, where = path.read_text("utf-8").strip(), f"the file {path}"
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"{path}: the key for pseudonyms cannot be read ({error}); check the file") from error
+    else:
         raise UsageError(f"pseudonymise {shown(salt)}: give True, a secret text, or the path of a file that holds one")
-    if VARIABLE in os.environ:
-        return _not_empty(os.environ[VARIABLE], f"the environment variable {VARIABLE}"), ()
-    return _kept()
-
-
-def _not_empty(key: str, where: str) -> str:
     if not key.strip():
         raise UsageError(f"{where} is empty: without a secret, pseudonyms can be reversed by trying names; fill it in")
-    return key
+    return key, warnings
 
 
-def _of_file(path: Path) -> str:
+def _made(path: Path) -> Warning:
+    """Store a random key so that only this user can ever read it."""
+
+    def write(beside: Path) -> None:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+
     try:
-        return _not_empty(path.read_text("utf-8").strip(), f"the file {path}")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: the key for pseudonyms cannot be read ({error}); check the file") from error
-
-
-def _kept() -> tuple[str, tuple[Warning, ...]]:
-    """The random key of this user, created when it is first needed."""
-    folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "spagree"
-    path = folder / "pseudonym-key"
-    if path.exists():
-        return _of_file(path), ()
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(path, _write_key)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(path, write)
     except OSError as error:  # or another process was faster, or the folder is not writable
         if not path.exists():
             raise FileError(
                 f"{path}: the key for pseudonyms cannot be stored ({error}); give one with {opt.salt}"
             ) from error
-    message = (
+    return Warning(
+        "pseudonym_key",
         "a random key for the pseudonyms was made and stored in the file spagree/pseudonym-key of your configuration: "
-        "it makes them the same in every run. Keep it secret, and copy it to get the same ones on another machine."
+        "it makes them the same in every run. Keep it secret, and copy it to get the same ones on another machine.",
     )
-    return _of_file(path), (Warning("pseudonym_key", message),)
-
-
-def _write_key(path: Path) -> None:
-    """Write the key so that only this user can ever read it."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_hex(32))
 
 
 @contextmanager

@@ -3,15 +3,14 @@
 source ─ files ─ kind ─┬ delimited, json, spreadsheet ─ duckdb ┐
                        ├ parquet ────────────────────── duckdb ┼─ Table ─ layouts ─ Annotations
                        └ arrow ──────────────────────── frames ┤
-databases and a query ─ queries ─ postgres, sqlite ──── duckdb ┤
-data frames, triples, matrices ─────────────── frames, triples ┘
+databases and a query ─ queries ────────────────────── duckdb ┤
+data frames, triples, matrices ──────────────────────── frames ┘
 exports of annotation tools ─ tools ────────────────────────────────────────────── Annotations
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -26,9 +25,7 @@ from spagree.messages import opt
 from spagree.read import columns, frames, layouts, where
 from spagree.read.annotations import (
     ANNOTATOR,
-    CLUSTER,
     END,
-    GROUP,
     ITEM,
     LABEL,
     LENGTH,
@@ -36,7 +33,6 @@ from spagree.read.annotations import (
     QUOTE,
     START,
     TEXT,
-    TIME,
     Annotations,
     MarkRows,
     Understood,
@@ -45,7 +41,7 @@ from spagree.read.annotations import (
 from spagree.read.databases import addresses
 from spagree.read.files import paths
 from spagree.read.layouts import Recognised
-from spagree.read.request import DUCKDB, POLARS, SPARK, Request
+from spagree.read.request import DUCKDB, POLARS, ROLES, SPARK, Request
 from spagree.read.table import SHOWN_EXAMPLES, Table
 from spagree.read.tools.registry import find
 from spagree.read.tools.source import look
@@ -54,15 +50,13 @@ if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile
     from spagree.read.files.paths import File
     from spagree.read.tools.source import Source
+    from spagree.read.tools.tool import Tool
 
 
 PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
-# The errors of libraries that parse files, looked up where the library is loaded: most are not needed.
-LIBRARY_ERRORS = {
-    "duckdb": "Error", "polars.exceptions": "PolarsError", "narwhals.exceptions": "NarwhalsError", "csv": "Error",
-    "pyarrow": "ArrowException", "fastexcel": "FastExcelError", "zipfile": "BadZipFile", "zlib": "error",
-    "struct": "error", "json": "JSONDecodeError",
-}  # fmt: skip
+# The modules of the errors of libraries that parse files; a panic is one in the Rust of polars or fastexcel.
+LIBRARIES = {"_duckdb", "duckdb", "polars", "narwhals", "_csv", "pyarrow", "_fastexcel", "fastexcel", "zipfile", "zlib",
+             "struct", "json", "pyo3_runtime"}  # fmt: skip
 
 
 def read(source: Any, **options: Any) -> Annotations:
@@ -106,8 +100,8 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
         hidden = names_hidden(stems)
     progress.stage("reading")
     with hidden:
-        with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
-            by_question = _by_question(source, request, Path(scratch), every)
+        with _scratch(source) as scratch:
+            by_question = _by_question(source, request, scratch, every)
         if excluded := request.excluded:
             by_question = {name: where.without_annotators(whole, excluded) for name, whole in by_question.items()}
     if request.pseudonymise is False:
@@ -145,9 +139,8 @@ def read_marks(
         raise UsageError(f"{opt.mark}: a mark is what stands in these columns, without {opt[role]}; give one of them")
     if edges not in (None, LOOSE):
         raise unknown_name(opt.edges, edges, (LOOSE,))
-    named |= {role: options.get(role) for role in (ITEM, ANNOTATOR, LABEL, CLUSTER, TEXT, TIME, GROUP)}
-    with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
-        scratch = Path(folder)
+    named |= {role: options.get(role) for role in ROLES}
+    with _scratch(source) as scratch:
 
         def table(given: Any, names: Sequence[str], origin: Source | None = None) -> Table:
             if frames.is_frame(given) or _paths(given):
@@ -156,7 +149,7 @@ def read_marks(
                 raise UsageError(f"cannot read marks from {type(given).__name__}; give a path, a data frame, or rows")
             return marks.rows_table(given, names)
 
-        visits, origin = None if seen is None else table(seen, marks.VISIT), None
+        visits = None if seen is None else table(seen, marks.VISIT)
         if visits is not None and request.where:  # the same rows of both tables, where both have the column
             common = [each for each in request.conditions() if each.column in visits.columns]
             visits = where.with_values(visits, common, []) if common else visits
@@ -165,23 +158,19 @@ def read_marks(
             known = marks.texts_in(table(texts, (ITEM, TEXT)), named, request)
             named[TEXT] = None
         is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
-        located, example = _paths(source), _example(source)
-        if located and not example and request.may_be_export and not is_plain:
+        origin, tool = (None, None) if is_plain else _looked(source, request, scratch)
+        if origin is not None and tool is not None:
             from spagree.read.tools.marks import read_export_marks
 
-            origin = look(located, request.encoding, scratch)
-            tool = find(origin, request.format)
-            if tool is not None and texts is not None:
+            if texts is not None:
                 raise UsageError(f"{opt.texts}: exports of {tool.title} have their own texts; leave it out")
-            if tool is not None:
-                how = request.reader_options(scratch), request.rules(), request.duplicates
-                (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
-                if visits is not None:
-                    found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
-                return where.marks_without(found, request.excluded)
+            how = request.reader_options(scratch), request.rules(), request.duplicates
+            (found,) = read_export_marks(origin, tool, *how, is_loose=edges == LOOSE).values()
+            if visits is not None:
+                found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
+            return where.marks_without(found, request.excluded)
         rules: list[str] = []
         whole = table(source, marks.MARK, origin)
-        whole = replace(whole, name=source) if example else whole
         whole = where.with_values(whole, request.conditions(), rules) if request.where else whole
         found = marks.marks_in(whole, visits, named, key, request)
         if named[QUOTE] or edges:
@@ -199,28 +188,27 @@ def read_all_marks(path: str) -> dict[str, MarkRows]:
     from spagree.read.tools.marks import read_export_marks
 
     request = Request()
-    with _explained_faults(path), tempfile.TemporaryDirectory(prefix="spagree-") as folder:
-        origin = look([path], None, Path(folder))
-        tool = find(origin, request.format)
-        how = request.reader_options(Path(folder)), request.rules(), "last"
-        return {} if tool is None else read_export_marks(origin, tool, *how, every=True)
+    with _scratch(path) as scratch:
+        origin, tool = _looked(path, request, scratch)
+        if origin is None or tool is None:
+            return {}
+        return read_export_marks(origin, tool, request.reader_options(scratch), request.rules(), "last", every=True)
 
 
 @contextmanager
-def _explained_faults(source: Any) -> Iterator[None]:
-    """Explain an error not explained elsewhere: a full disk, or a library that cannot handle a damaged file."""
+def _scratch(source: Any) -> Iterator[Path]:
+    """A folder for copies, deleted at the end; errors that nobody else explained are explained."""
     try:
-        yield
+        with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+            yield Path(folder)
     except SpagreeError:
         raise
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
     except BaseException as error:
-        # Neither an Exception nor what ends a program: a panic in the Rust of polars or fastexcel.
-        is_panic = not isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit)
-        loaded = tuple(getattr(sys.modules[name], kind) for name, kind in LIBRARY_ERRORS.items() if name in sys.modules)
-        if not is_panic and not isinstance(error, (UnicodeError, RecursionError, OverflowError, *loaded)):
+        library = type(error).__module__.partition(".")[0]
+        if library not in LIBRARIES and not isinstance(error, (UnicodeError, RecursionError, OverflowError)):
             raise
         first = source[0] if isinstance(source, (list, tuple)) and source else source
         is_named = isinstance(first, (str, bytes, os.PathLike))
@@ -229,23 +217,29 @@ def _explained_faults(source: Any) -> Iterator[None]:
         raise FileError(f"{name}: truncated or damaged ({reason}); copy or download it again") from error
 
 
+def _looked(source: Any, request: Request, scratch: Path) -> tuple[Source | None, Tool | None]:
+    """What a first look at files shows, and the tool that wrote them; neither for what cannot be an export."""
+    given = _paths(source)
+    if not given or _example(source) or not request.may_be_export:
+        return None, None
+    origin = look(given, request.encoding, scratch)
+    return origin, find(origin, request.format)
+
+
 def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
     """The annotations by question: of a tool's export, or of a plain table."""
-    given, example, origin = _paths(source), _example(source), None
-    if given and not example and request.may_be_export:
-        origin = look(given, request.encoding, scratch)
-        tool = find(origin, request.format)
-        if tool is not None and not request.is_plain(tool.name):
-            from spagree.read.tools.export import read_export
+    origin, tool = _looked(source, request, scratch)
+    if origin is not None and tool is not None and not request.is_plain(tool.name):
+        from spagree.read.tools.export import read_export
 
-            options = request.reader_options(scratch)
-            return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
+        options = request.reader_options(scratch)
+        return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
     request.refuse_for_tables(origin.name if origin else "this")
     table = layouts.without_second_header(_table(source, origin, request, scratch))
-    table = replace(table, name=source) if example else table
     rules: list[str] = []
     if request.where:
         table = where.with_values(table, request.conditions(), rules)
+    example = _example(source)
     layout = example[1].replace("spans", "long") if example else "long"  # examples know theirs
     wanted = layout if request.format == "auto" else request.format
     is_open = request.format == "auto" and wanted == "long"
@@ -300,14 +294,12 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
             return spark_table(given, request.spark_master)
         files = origin.tables if origin is not None else ()
         opened = origin.opened if origin is not None else None
-        return file_table(files or paths.gather(given, scratch), request, scratch, opened)
+        table = file_table(files or paths.gather(given, scratch), request, scratch, opened)
+        return replace(table, name=source) if _example(source) else table
     if request.engine is not None:
         raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
-    from spagree.read import triples
-
-    source = triples.as_matrix(source, request)
-    if triples.is_matrix(source):
-        return triples.matrix_table(source, request)
+    if (matrix := frames.matrix_table(source, request.format, request.names(LABEL))) is not None:
+        return matrix
     if frames.is_frame(source):
         return frames.frame_table(source)
     if isinstance(source, dict) or not isinstance(source, Iterable):
@@ -316,7 +308,7 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
             f"cannot read annotations from {type(source).__name__}; give a path, a data frame{frame}, "
             "triples (item, annotator, label) or a 2-D count matrix"
         )
-    return triples.triples_table(source)
+    return frames.triples_table(source)
 
 
 def _paths(source: Any) -> list[Any] | None:
@@ -360,22 +352,19 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path, first:
     elif kind == "parquet":
         table = duckdb.parquet_table(gathered, name, in_memory=request.engine is None)
     else:
-        opened = [_opened(file, request, scratch) for file in gathered[first is not None :]]
-        opened = [first, *opened] if first is not None else opened
+        opened = [] if first is None else [first]
+        for file in gathered[len(opened) :]:
+            if file.kind == "excel":
+                from spagree.read.files.spreadsheet import open_excel
+
+                opened.append(open_excel(file, request.header, request.sheet, scratch))
+            elif file.kind == "delimited":
+                from spagree.read.files.delimited import open_delimited
+
+                opened.append(open_delimited(file, request.encoding, request.header, scratch))
+            else:
+                from spagree.read.files.json import open_json
+
+                opened.append(open_json(file, request.encoding, scratch, next(iter(request.names(LABEL)), "")))
         table = duckdb.text_table(opened, scratch, name, in_memory=request.engine is None)
     return replace(table, files=len(gathered))
-
-
-def _opened(file: File, request: Request, scratch: Path) -> TextFile:
-    """A file of text, JSON or a workbook as delimited text."""
-    if file.kind == "excel":
-        from spagree.read.files.spreadsheet import open_excel
-
-        return open_excel(file, request.header, request.sheet, scratch)
-    if file.kind == "delimited":
-        from spagree.read.files.delimited import open_delimited
-
-        return open_delimited(file, request.encoding, request.header, scratch)
-    from spagree.read.files.json import open_json
-
-    return open_json(file, request.encoding, scratch, next(iter(request.names(LABEL)), ""))

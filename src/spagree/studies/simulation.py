@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -36,8 +36,6 @@ from spagree.write import save_frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Number = TypeVar("Number", int, float)
 
 FIRST_ASKED = 2  # annotators who label every item of an adaptive project before anyone looks at the labels
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -74,13 +72,7 @@ class Simulation:
     parameters: Mapping[str, Any]
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write the annotations as .csv, .csv.gz or .parquet; never leaves a partial file.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     simulate(items=5).save(Path(folder) / "five.csv").read_text().splitlines()[0]
-        'item,annotator,label,time'
-        """
+        """Write the annotations as .csv, .csv.gz or .parquet; never leaves a partial file."""
         save_frame(self.frame, path, force=force)
         return Path(path)
 
@@ -133,19 +125,19 @@ def simulate(
     parameters: dict[str, Any] = {"items": items, "annotators": annotators, "classes": classes, "per_item": per_item}
     parameters |= {"skew": skew, "heterogeneity": heterogeneity, "quality": quality, "missing": missing}
     parameters |= {"adaptive": adaptive, "spans": spans, "seed": seed}
-    items = _whole("items", items, 1)
-    people, count = _whole("annotators", annotators, 2), _whole("classes", classes, 1)
-    fewest, most = _low_and_high("per_item", per_item, lambda value: _whole("per_item", value, 1))
+    items = _checked("items", items, 1)
+    people, count = _checked("annotators", annotators, 2), _checked("classes", classes, 1)
+    fewest, most = _low_and_high("per_item", per_item, 1)
     _refuse_impossible(parameters, items, people, count, fewest, most)
-    worst, best = _low_and_high("quality", quality, lambda value: _number("quality", value, 0.0, 1.0))
+    worst, best = _low_and_high("quality", quality, 0.0, 1.0)
     if spans and best == 0:
         raise UsageError("quality: found 0 with spans; give more, or nobody marks anything")
     careful = np.linspace(worst, best, people)
-    frequency = np.arange(1.0, count + 1.0) ** -_number("skew", skew, 0.0, STEEPEST_SKEW)
-    prior, between = frequency / frequency.sum(), _number("heterogeneity", heterogeneity, 0.0, 1.0)
-    lost = _number("missing", missing, 0.0, 1.0)
+    frequency = np.arange(1.0, count + 1.0) ** -_checked("skew", skew, 0.0, STEEPEST_SKEW)
+    prior, between = frequency / frequency.sum(), _checked("heterogeneity", heterogeneity, 0.0, 1.0)
+    lost = _checked("missing", missing, 0.0, 1.0)
 
-    rng = np.random.default_rng(_whole("seed", seed, 0))
+    rng = np.random.default_rng(_checked("seed", seed, 0))
     concentration, drawn = 0.0, []  # Σ_i Σ_c p_ic²; per block how many annotations, by whom, and their labels
     at_once = max(1, CELLS_AT_ONCE // max(most, count))
     for start in range(0, items, at_once):
@@ -245,31 +237,23 @@ def _marked(
     return frame, shared / float(careful.mean())
 
 
-def _low_and_high(name: str, value: Any, checked: Callable[[Any], Number]) -> tuple[Number, Number]:
+def _low_and_high(name: str, value: Any, least: float, most: float | None = None) -> tuple[Any, Any]:
     ends = value if isinstance(value, tuple | list) else (value, value)
-    match [checked(end) for end in ends]:
+    match [_checked(name, end, least, most) for end in ends]:
         case [low, high] if low <= high:
             return low, high
     raise UsageError(f"{name}: found {value!r}; give one number, or two as (low, high)")
 
 
-def _whole(name: str, value: Any, least: int) -> int:
+def _checked(name: str, value: Any, least: float, most: float | None = None) -> Any:
+    """A whole number, ``least`` or more; with ``most`` any number between them."""
     try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise UsageError(f"{name}: found {value!r}; give a whole number, {least} or more")
-    return number
-
-
-def _number(name: str, value: Any, low: float, high: float) -> float:
-    try:
-        number = float(value)
+        number = operator.index(value) if most is None else float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if not low <= number <= high:
-        raise UsageError(f"{name}: found {value!r}; give a number from {low:g} to {high:g}")
+    if not least <= number <= (float("inf") if most is None else most):
+        wanted = f"a whole number, {least} or more" if most is None else f"a number from {least:g} to {most:g}"
+        raise UsageError(f"{name}: found {value!r}; give {wanted}")
     return number
 
 

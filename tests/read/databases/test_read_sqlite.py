@@ -17,7 +17,7 @@ from command import Run
 from databases import in_sqlite
 from memory import growth
 from spagree.read import read
-from spagree.read.databases import sqlite
+from spagree.read.databases import queries
 
 ALL = "SELECT * FROM labels"
 ROWS = [("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no"), ("q2", "bob", "yes")]
@@ -57,7 +57,7 @@ class TestTypes:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[Any], expected: list[Any], at_once: int
     ) -> None:
         """However the rows are cut into parts: a type may show late."""
-        monkeypatch.setattr(sqlite, "ROWS_AT_ONCE", at_once)
+        monkeypatch.setattr(queries, "ROWS_AT_ONCE", at_once)
         found = labels(column(tmp_path, values))
         assert found == expected and [type(value) for value in found] == [type(value) for value in expected]
 
@@ -66,7 +66,7 @@ class TestTypes:
     def test_text_beside_numbers_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[Any], at_once: int
     ) -> None:
-        monkeypatch.setattr(sqlite, "ROWS_AT_ONCE", at_once)
+        monkeypatch.setattr(queries, "ROWS_AT_ONCE", at_once)
         source = column(tmp_path, values)
         with pytest.raises(spagree.DataError, match=r"column 'label' holds text and numbers.*CAST\(… AS TEXT\)"):
             spagree.measure(source, query=ALL)
@@ -78,7 +78,7 @@ class TestTypes:
     def test_numbers_that_would_lose_digits_are_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[Any], at_once: int
     ) -> None:
-        monkeypatch.setattr(sqlite, "ROWS_AT_ONCE", at_once)
+        monkeypatch.setattr(queries, "ROWS_AT_ONCE", at_once)
         with pytest.raises(spagree.DataError, match="would lose digits"):
             spagree.measure(column(tmp_path, values), query=ALL)
 
@@ -221,7 +221,7 @@ def test_rows_do_not_pile_up(source: str) -> None:
 
 
 def test_more_rows_than_are_fetched_at_once(tmp_path: Path) -> None:
-    rows = [(f"{i // 2:07}", f"a{i % 2}", f"{i % 99:07}" * (1 + i // sqlite.ROWS_AT_ONCE)) for i in range(70_000)]
+    rows = [(f"{i // 2:07}", f"a{i % 2}", f"{i % 99:07}" * (1 + i // queries.ROWS_AT_ONCE)) for i in range(70_000)]
     source = in_sqlite(tmp_path)("item, annotator, label", rows)
     found = read(source, query=ALL).frame.collect(backend="polars")
     assert sorted(found.select("item", "annotator", "label").rows()) == sorted(rows)

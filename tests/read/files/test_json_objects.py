@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spagree.errors import DataError
+from spagree.read import read
 from spagree.read.files.json import objects
 from spagree.read.files.paths import File
 
@@ -52,3 +53,18 @@ def test_the_careful_parser_goes_on_where_the_fast_one_stops(tmp_path: Path) -> 
     texts[13] = '{"a": NaN}'
     found = [value["a"] for _, _, value in objects(saved(tmp_path / "array.json", f"[{', '.join(texts)}]"))]
     assert [str(each) for each in found] == [*map(str, range(13)), "NaN", *map(str, range(14, 20))]
+
+
+def test_lists_that_hold_more_than_objects_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "lists.json"
+    path.write_text('{"a": [{"item": 1, "label": "x"}, 2], "b": [{"item": 1, "label": "x"}]}')
+    with pytest.raises(DataError, match=r"one object of 'a', 'b', not a list of rows"):
+        read(path)
+
+
+def test_long_texts_and_objects_without_keys_before_one_with_a_new_key(tmp_path: Path) -> None:
+    path, long = tmp_path / "labels.jsonl", "x" * 200_000
+    objects = [{}, {"item": "a", "label": long}, {"item": "a", "label": "y", "annotator": "ann"}]
+    path.write_text("\n".join(map(json.dumps, objects)))
+    rows = read(path).frame.sort("row").select("item", "annotator", "label").collect(backend="polars").rows()
+    assert rows == [(None, None, None), ("a", None, long), ("a", "ann", "y")]

@@ -100,6 +100,15 @@ def test_copies_that_are_deleted_after_reading_are_kept_by_duckdb(tmp_path: Path
     assert outcome(packed)["spa"] == outcome(io.BytesIO(content))["spa"] == expected
 
 
+def test_a_compressed_file_that_is_looked_at_twice(tmp_path: Path) -> None:
+    """Its rows are sorted by annotator, so more of them are looked at than the first, in a table of their own."""
+    frame = spagree.simulate(items=1_000, annotators=9).frame.sort("annotator").with_columns(note=pl.lit(""))
+    path, packed = tmp_path / "labels.parquet", tmp_path / "labels.parquet.gz"
+    frame.write_parquet(path)
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert spagree.tally(packed) == spagree.tally(path)
+
+
 def test_larger_tables_are_left_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path)
     monkeypatch.setattr(store, "MOST_ROWS", len(ROWS))

@@ -1,4 +1,4 @@
-"""Addresses of databases, what is asked of them, and the errors that both kinds of database share.
+"""Addresses of databases, and the errors about them.
 
 Addresses often contain passwords, written in several ways, so messages show only the parts known to be harmless.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote, unquote
 
 from spagree.errors import UsageError
@@ -17,28 +15,6 @@ from spagree.read.table import listed
 
 SHOWN_TABLES = 20
 EXAMPLE = opt.query("SELECT item, annotator, label FROM …")
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One statement that reads; ``name`` is what messages call the database, ``place`` its address or path."""
-
-    name: str
-    place: str
-    statement: str
-    scratch: Path
-
-    @property
-    def body(self) -> str:
-        """The statement without its semicolon, followed by a line break because it may end with a comment."""
-        return "\n" + self.statement.rstrip("; \t\r\n") + "\n"
-
-
-def refused(name: str, reason: str) -> UsageError:
-    """The error for a statement the database does not accept."""
-    return UsageError(
-        f"{name}: the query was refused ({reason}); {opt.query} takes one SELECT, WITH or VALUES that only reads"
-    )
 
 
 def needed(name: str, tables: Iterable[str]) -> UsageError:
@@ -60,68 +36,52 @@ HIDDEN = "…"
 
 
 def is_server(address: object) -> bool:
-    """Whether it is the address of a PostgreSQL server.
-
-    >>> is_server("postgres://db/labels"), is_server("labels.csv")
-    (True, False)
-    """
+    """Whether it is the address of a PostgreSQL server."""
     return isinstance(address, str) and address.startswith(SERVERS)
 
 
-def public(address: str) -> str:
-    """The address as messages show it: user, host, port, database.
+def _parts(address: str) -> tuple[str, str, list[tuple[str, str]]]:
+    """What stands before the host, with @, then the host and all up to the parameters, and these."""
+    before, _, parameters = address.partition("://")[2].partition("?")
+    credentials, at, place = before.rpartition("@")
+    pairs = (part.partition("=") for part in parameters.split("&"))
+    return credentials + at, place, [(key, value) for key, _, value in pairs]
 
-    >>> public("postgresql://me:secret@db:5432/labels?password=other&host=db2")
-    'postgresql://me@db:5432/labels?host=db2'
-    >>> public("host=db password=secret")
-    'host=db password=…'
-    >>> public("postgresql:/me:secret@db"), public("jdbc:oracle:thin:me/secret@db")
-    ('postgresql:/me:…@db', 'jdbc:…@db')
-    """
-    scheme, separator, rest = address.partition("://")
-    if not separator:
+
+def public(address: str) -> str:
+    """The address as messages show it: user, host, port, database."""
+    if "://" not in address:
         hidden = PAIR.sub(rf"\1{HIDDEN}", JDBC.sub(rf"\1{HIDDEN}@", address))
         return hidden if hidden.startswith("jdbc:") else USER.sub(rf"\1:{HIDDEN}@", hidden)
-    before, _, parameters = rest.partition("?")
-    credentials, at, place = before.rpartition("@")
-    if not at and "@" in parameters:  # perhaps a password with a question mark
-        place = before.partition(":")[0]
+    credentials, place, parameters = _parts(address)
+    if not credentials and "@" in address:  # perhaps a password with a question mark
+        place = place.partition(":")[0]
     place = PAIR.sub(rf"\1{HIDDEN}", place)
     place = PORT.sub(lambda match: match[0] if match[1].isdigit() else f":{HIDDEN}", place)
-    kept = "&".join(f"{key}={value}" for key, value in _parameters(parameters) if key in HARMLESS)
-    return f"{scheme}://{credentials.partition(':')[0]}{at}{place}{'?' if kept else ''}{kept}"
-
-
-def _parameters(text: str) -> list[tuple[str, str]]:
-    pairs = (part.partition("=") for part in text.split("&"))
-    return [(key, value) for key, _, value in pairs]
+    user = f"{credentials.removesuffix('@').partition(':')[0]}@" if credentials else ""
+    kept = "&".join(f"{key}={value}" for key, value in parameters if key in HARMLESS)
+    return f"{address.partition('://')[0]}://{user}{place}{'?' if kept else ''}{kept}"
 
 
 def without_secrets(text: str, address: str) -> str:
-    """A driver's message without the address's password, in any spelling.
-
-    >>> without_secrets("no entry for p@ss", "postgresql://me:p%40ss@db/labels")
-    'no entry for …'
-    """
-    for secret in sorted(_secrets(address), key=len, reverse=True):
+    """A driver's message without the address's password, in any spelling."""
+    credentials, _, parameters = _parts(address)
+    written = {credentials.removesuffix("@").partition(":")[2]}
+    written |= {value for key, value in parameters if SECRET.search(key)}
+    plain = {unquote(secret) for secret in written}
+    spellings = written | plain | {quote(secret, safe="") for secret in plain}
+    for secret in sorted(filter(None, spellings), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return PAIR.sub(rf"\1{HIDDEN}", text)
 
 
-def _secrets(address: str) -> set[str]:
-    before, _, parameters = address.partition("://")[2].partition("?")
-    secrets = [before.rpartition("@")[0].partition(":")[2]]
-    secrets += [value for key, value in _parameters(parameters) if SECRET.search(key)]
-    plain = {unquote(secret) for secret in secrets if secret}
-    return {*filter(None, secrets), *plain, *(quote(secret, safe="") for secret in plain)}
-
-
 def refuse_ambiguous(address: str) -> None:
     """Refuse an ambiguous address: half of the password would be read as the host, and shown."""
-    before, _, parameters = address.partition("://")[2].partition("?")
-    user, at, place = before.partition("@")
-    ports = [port for port in PORT.findall(place if at else before) if not port.isdigit() and port]
-    if "@" in place or (at and "/" in user) or ports or (not at and ":" in before and "@" in parameters):
+    credentials, place, parameters = _parts(address)
+    user, at, rest = credentials.partition("@")
+    ports = [port for port in PORT.findall(place) if not port.isdigit() and port]
+    is_cut = not at and ":" in place and any("@" in part for pair in parameters for part in pair)  # by a question mark
+    if rest or (at and "/" in user) or ports or is_cut:
         raise not_understood(address)
 
 

@@ -12,19 +12,16 @@ import io
 import itertools
 import re
 import sys
-from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
 from spagree.codes import Codes, in_order
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.messages import Warning, opt
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED, code_values
-from spagree.read.files.paths import SMALL, File, explained, head, new_file
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED
+from spagree.read.files.paths import SMALL, File, head, new_file
 from spagree.read.table import SAMPLE_ROWS, listed, shown
 from spagree.read.words import words
 
@@ -39,7 +36,8 @@ FEWEST_ROWS = 5  # rows that begin with a number the header does not name
 class TextFile:
     """A delimited file whose dialect is known: enough to read any of its columns.
 
-    ``first_row`` is the number of the first data row: 2 under a header, as spreadsheets count.
+    ``first_row`` is the number of the first data row: 2 under a header, as spreadsheets count. ``has_returns``: lines
+    end with CRLF or CR.
     """
 
     file: File
@@ -48,7 +46,7 @@ class TextFile:
     skip: int = 0
     has_header: bool = True
     first_row: int = 2
-    newline: str = "\n"
+    has_returns: bool = False
     has_long_comments: bool = False
     sample: tuple[tuple[str, ...], ...] = ()
     warnings: tuple[Warning, ...] = ()
@@ -71,8 +69,15 @@ def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path
 
 
 def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
-    skipped, last = _skip_comments(stream)
-    start = stream.tell()
+    """Skips lines above the header that begin with #, are blank, or tell Excel the separator."""
+    skipped: list[str] = []
+    last = start = stream.tell()  # where the last of these lines begins, and the one after it
+    while line := stream.readline():
+        if line.strip() and not line.startswith("#") and (skipped or not SEPARATOR.fullmatch(line)):
+            break
+        skipped.append(line)
+        last, start = start, stream.tell()
+    stream.seek(start)
     delimiter = sniff(stream.read(HEAD), EXPECTED.get(file.extension, ","))
     stream.seek(start)
     names = [name.strip('" \r\n') for name in skipped[-1].split(delimiter)] if skipped else []
@@ -103,7 +108,7 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
     return TextFile(
         file,
         delimiter,
-        column_names(sample[0], header),
+        tuple(name.strip() if header else str(i) for i, name in enumerate(sample[0], 1)),
         len(skipped),
         header,
         first_row=len(skipped) + 1 + header,
@@ -114,38 +119,12 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
 
 
 def _has_row_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether all rows begin with an ascending number that the header has no name for, as R writes row names.
-
-    >>> _has_row_names([["item", "label"], *([str(n), "i1", "yes"] for n in range(1, 7))])
-    True
-    """
+    """Whether all rows begin with an ascending number that the header has no name for, as R writes row names."""
     header, *below = rows
     if len(below) < FEWEST_ROWS or any(len(row) != len(header) + 1 or not row[-1] for row in below):
         return False
     numbers = [int(row[0]) for row in below if row[0].isdecimal()]
-    return len(numbers) == len(below) and all(one < two for one, two in pairwise(numbers))
-
-
-def column_names(first: Sequence[str], header: bool) -> tuple[str, ...]:
-    """The names in the first row, or the numbers of the columns.
-
-    >>> column_names(["item ", "label"], True), column_names(["i1", "yes"], False)
-    (('item', 'label'), ('1', '2'))
-    """
-    return tuple(name.strip() if header else str(i) for i, name in enumerate(first, 1))
-
-
-def _skip_comments(stream: IO[str]) -> tuple[list[str], int]:
-    """Skip lines above the header that begin with #, are blank, or tell Excel the separator; where the last begins."""
-    skipped: list[str] = []
-    last = start = stream.tell()
-    while True:
-        last, start = start, stream.tell()
-        line = stream.readline()
-        if not line or (line.strip() and not line.startswith("#") and not (SEPARATOR.fullmatch(line) and not skipped)):
-            stream.seek(start)
-            return skipped, last
-        skipped.append(line)
+    return len(numbers) == len(below) and all(one < two for one, two in itertools.pairwise(numbers))
 
 
 def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
@@ -157,11 +136,7 @@ def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def sniff(text: str, expected: str) -> str:
-    r"""The delimiter that splits the first lines into the most even rows.
-
-    >>> sniff("a;b\n1,5;2\n", ",")
-    ';'
-    """
+    """The delimiter that splits the first lines into the most even rows."""
     scores: dict[str, tuple[float, int, bool]] = {}  # the share of rows as long as the first, and that length
     for delimiter in DELIMITERS:
         rows = list(itertools.islice(_rows(io.StringIO(text, newline=""), delimiter), 100))
@@ -177,9 +152,29 @@ def sniff(text: str, expected: str) -> str:
 
 
 def plain(opened: TextFile, scratch: Path) -> TextFile:
-    """The file itself, or a copy where line endings are mixed or comments long; refuses NUL bytes."""
-    ending = line_ending(opened.file)
-    return tidied(opened, scratch) if ending is None or opened.has_long_comments else replace(opened, newline=ending)
+    """The file itself, or a copy where line endings are mixed or comments long; refuses NUL bytes.
+
+    duckdb would accept both silently: it keeps NUL in labels, and drops rows where CRLF changes to LF late in a file
+    (seen with 2.0).
+    """
+    import numpy as np
+
+    returns = feeds = both = 0
+    last = b""
+    for block in _blocks(opened.file):
+        if b"\0" in block:
+            raise _nul_bytes(opened.file)
+        if returns or b"\r" in block:  # line feeds before the first return make the endings mixed
+            codes = np.frombuffer(last + block, np.uint8)  # in half the time of counting bytes
+            is_return, is_feed = codes == ord("\r"), codes == ord("\n")
+            both += int(np.count_nonzero(is_return[:-1] & is_feed[1:]))
+            returns += int(np.count_nonzero(is_return[len(last) :]))
+            feeds += int(np.count_nonzero(is_feed[len(last) :]))
+        else:
+            feeds += b"\n" in block
+        last = block[-1:]
+    is_mixed = returns > 0 and feeds > 0 and not returns == feeds == both
+    return tidied(opened, scratch) if is_mixed or opened.has_long_comments else replace(opened, has_returns=returns > 0)
 
 
 def tidied(opened: TextFile, scratch: Path) -> TextFile:
@@ -190,10 +185,35 @@ def tidied(opened: TextFile, scratch: Path) -> TextFile:
         copy, warning = in_likely_encoding(opened.file, scratch)
         opened.noticed.append(warning)
         opened = replace(opened, file=copy)
-    refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
-    every = records(opened.file, opened.delimiter, opened.skip)
-    path = delimited_copy((record[: len(opened.names)] for _, record in every), scratch)
-    return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0, newline="\n")
+    name, names = opened.file.name, opened.names
+    problems: list[str] = []
+    total = 0
+
+    def rows() -> Iterator[list[str]]:
+        nonlocal total
+        for position, (line, record) in enumerate(records(opened.file, opened.delimiter, opened.skip)):
+            yield record[: len(names)]
+            if (position == 0 and opened.has_header) or fits(record, len(names)):
+                continue
+            total += 1
+            sizes = f"{len(record)} instead of {len(names)}"
+            if total > SHOWN_PROBLEMS:
+                continue
+            if len(record) < len(names):
+                found = f"column {shown(names[len(record)])}: too few cells: {sizes}"
+            else:
+                found = f"after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
+            problems.append(f"{name}:{line}: {found}")
+
+    path = delimited_copy(rows(), scratch)
+    if total:
+        raise DataError(
+            f"{name}: {count(total, 'row does', 'rows do')} not have the {count(len(names), 'cell')} of the "
+            f'header ({listed(names)}); correct the file, or put cells that hold the delimiter in quotes (")',
+            problems,
+            total,
+        )
+    return replace(opened, file=opened.file.copied(path), delimiter=",", skip=0, has_returns=False)
 
 
 BLOCK = 1 << 18
@@ -238,7 +258,7 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
 
 def in_likely_encoding(file: File, scratch: Path) -> tuple[File, Warning]:
     """A copy in UTF-8 of a file in the one encoding in which all its words are possible, and what the user is told."""
-    words, last = Counter[bytes](), b""
+    words, last = collections.Counter[bytes](), b""
     for block in _blocks(file):
         words.update(BEYOND_ASCII.findall(block))
         last = block[-1:]
@@ -277,60 +297,26 @@ def _is_possible(word: bytes, encoding: str) -> bool:
 
 
 def refuse_bad_bytes(file: File, words: Iterable[bytes] = ()) -> None:
-    """Raise an error with line, byte and remedy if a file is not UTF-8."""
+    """Raise an error with line, byte and remedy if a file is not UTF-8; ``words`` are examples of what is not."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, done, kept = 1, 0, b""
-    for block in _blocks(file):
+    for block in itertools.chain(_blocks(file), [b""]):
         try:
-            decoder.decode(block)
+            decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
-            position = done - len(kept) + error.start
             line += (kept + block)[: error.start].count(b"\n")
-            raise _not_utf8(file, line, position, error.object[error.start], words) from None
+            position, byte = done - len(kept) + error.start, error.object[error.start]
+            remedy = f"for instance {opt.encoding('latin-1')} (or cp1252)"
+            if example := next(iter(words), b""):
+                readings = ((name, example.decode(name, "replace")) for name in ENCODINGS)
+                remedy = ", ".join(f"{opt.encoding(name)} reads {shown(text)}" for name, text in readings)
+            raise DataError(
+                f"{file.name}:{line}: not UTF-8: byte 0x{byte:02x} at position {position + 1:,} of the file; "
+                f"name the encoding: {remedy}"
+            ) from None
         kept = decoder.getstate()[0]
         line += block.count(b"\n")
         done += len(block)
-    if kept:
-        raise _not_utf8(file, line, done - len(kept), kept[0], words)
-
-
-def _not_utf8(file: File, line: int, position: int, byte: int, words: Iterable[bytes]) -> DataError:
-    example = next(iter(words), b"")
-    readings = [f"{opt.encoding(name)} reads {shown(example.decode(name, 'replace'))}" for name in ENCODINGS if example]
-    remedy = ", ".join(readings) or f"for instance {opt.encoding('latin-1')} (or cp1252)"
-    return DataError(
-        f"{file.name}:{line}: not UTF-8: byte 0x{byte:02x} at position {position + 1:,} of the file; "
-        f"name the encoding: {remedy}"
-    )
-
-
-def line_ending(file: File) -> str | None:
-    """How all lines end: LF, CRLF or CR, or None if endings are mixed; refuses NUL bytes along the way.
-
-    duckdb would accept both silently: it keeps NUL in labels, and drops rows where CRLF changes to LF late in a file
-    (seen with 2.0).
-    """
-    import numpy
-
-    returns = feeds = both = 0
-    last = b""
-    for block in _blocks(file):
-        if b"\0" in block:
-            raise _nul_bytes(file)
-        if returns or b"\r" in block:  # line feeds before the first return make the endings mixed
-            codes = numpy.frombuffer(last + block, numpy.uint8)
-            is_return, is_feed = codes == ord("\r"), codes == ord("\n")
-            both += int(numpy.count_nonzero(is_return[:-1] & is_feed[1:]))
-            returns += int(numpy.count_nonzero(is_return[len(last) :]))
-            feeds += int(numpy.count_nonzero(is_feed[len(last) :]))
-        else:
-            feeds += b"\n" in block
-        last = block[-1:]
-    if not returns:
-        return "\n"
-    if returns == feeds == both:
-        return "\r\n"
-    return "\r" if feeds == 0 else None
 
 
 def _nul_bytes(file: File) -> DataError:
@@ -338,12 +324,11 @@ def _nul_bytes(file: File) -> DataError:
     problems: list[str] = []
     total, line = 0, 1
     for block in _blocks(file):
-        for part in block.splitlines(keepends=True) if b"\0" in block else ():
+        for part in block.splitlines(keepends=True):
             if b"\0" in part:
                 total += 1
                 problems += [f"{file.name}:{line}: NUL byte"] if len(problems) < SHOWN_PROBLEMS else []
             line += part.endswith((b"\n", b"\r"))
-        line += block.count(b"\n") if b"\0" not in block else 0
     return DataError(
         f"{file.name}: NUL bytes in {count(total, 'line')}: not a text file, a damaged one, or UTF-16 "
         f"(then: {opt.encoding('utf-16')}); export it again as UTF-8",
@@ -353,7 +338,7 @@ def _nul_bytes(file: File) -> DataError:
 
 
 def _blocks(file: File) -> Iterator[bytes]:
-    with explained(file), file.path.open("rb") as stream:
+    with file.path.open("rb") as stream:
         while block := stream.read(BLOCK):
             yield block
 
@@ -383,41 +368,9 @@ def records(file: File, delimiter: str, skip: int = 0) -> Iterator[tuple[int, li
         csv.field_size_limit(usual)
 
 
-def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], has_header: bool) -> None:
-    """Raise an error about the first rows of the wrong length and counts them; nothing if all fit."""
-    problems: list[str] = []
-    total = 0
-    for position, (line, record) in enumerate(records(file, delimiter, skip)):
-        if (position == 0 and has_header) or fits(record, len(names)):
-            continue
-        total += 1
-        if total > SHOWN_PROBLEMS:
-            continue
-        sizes = f"{len(record)} instead of {len(names)}"
-        if len(record) < len(names):
-            found = f"column {shown(names[len(record)])}: too few cells: {sizes}"
-        else:
-            found = f"after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"
-        problems.append(f"{file.name}:{line}: {found}")
-    if total:
-        raise DataError(
-            f"{file.name}: {count(total, 'row does', 'rows do')} not have the {count(len(names), 'cell')} of the "
-            f'header ({listed(names)}); correct the file, or put cells that hold the delimiter in quotes (")',
-            problems,
-            total,
-        )
-
-
 def fits(record: Sequence[str], width: int) -> bool:
-    """Whether a record has as many cells as the header; empty cells beyond it are trailing delimiters.
-
-    >>> fits(["a", "b", "", ""], 2), fits(["a"], 2), fits(["a", "b", "c"], 2)
-    (True, False, False)
-    """
+    """Whether a record has as many cells as the header; empty cells beyond it are trailing delimiters."""
     return len(record) >= width and not any(record[width:])
-
-
-AMBIGUOUS = (b'"', b"\0")
 
 
 def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
@@ -432,7 +385,7 @@ def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
     content = file.file.start if file.file.is_whole else path.read_bytes()
     returns = content.count(b"\r")
     is_mixed = returns and not returns == content.count(b"\r\n") == content.count(b"\n")
-    if is_mixed or content.startswith(BOM_UTF8) or any(mark in content for mark in AMBIGUOUS):
+    if is_mixed or content.startswith(codecs.BOM_UTF8) or b'"' in content or b"\0" in content:
         return b"", []
     try:
         lines = content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")
@@ -444,15 +397,22 @@ def plain_rows(file: TextFile) -> tuple[bytes, list[list[str]]]:
 
 def coded(cells: Mapping[str, Sequence[str | None]]) -> tuple[Codes, Mapping[str, int]] | None:
     """The rows with a label and an item, as integers, and how many lack which; None if there are too many items."""
+    import numpy as np
+
     items, labels = cells[ITEM], cells[LABEL]
     kept = [place for place, label in enumerate(labels) if label is not None and items[place] is not None]
     missing = sum(label is None for label in labels)
     lacking = {"missing_label": missing, "missing_item": len(labels) - missing - len(kept)}
-    coded = {role: code_values([column[place] for place in kept]) for role, column in cells.items()}
-    (item, names), (label, classes), (annotator, people) = coded[ITEM], coded[LABEL], coded.get(ANNOTATOR, (None, []))
-    if len(names) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
+    codes, names = {}, {}
+    for role, column in cells.items():
+        values = [column[place] for place in kept]
+        names[role] = sorted(value for value in set(values) if value is not None)
+        places = dict(zip(names[role], range(len(names[role])), strict=True))
+        codes[role] = np.array([-1 if value is None else places[value] for value in values], np.int32)
+    if len(names[ITEM]) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
         return None
-    return in_order(item, label, annotator, classes, people, names), lacking
+    people = names.get(ANNOTATOR, [])
+    return in_order(codes[ITEM], codes[LABEL], codes.get(ANNOTATOR), names[LABEL], people, names[ITEM]), lacking
 
 
 def delimited_copy(rows: Iterable[Sequence[str]], scratch: Path) -> Path:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,19 +58,18 @@ def connect() -> DuckDBPyConnection:
     if progress.is_watched():
         # duckdb reports progress only with its progress bar on
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-        progress.watch(lambda: _share(connection))
+
+        def share() -> float | None:
+            percent = connection.query_progress()  # −1 if no query is running
+            return percent / 100 if percent >= 0 else None
+
+        progress.watch(share)
     else:
         # it draws a bar on standard output in what it takes for an interactive session, such as python -c; in a
         # Jupyter kernel without ipywidgets it refuses to change the setting
         with suppress(duckdb.Error):
             connection.execute("SET enable_progress_bar = false")
     return connection
-
-
-def _share(connection: DuckDBPyConnection) -> float | None:
-    """How much of the running query is done; duckdb reports −1 if none is running."""
-    percent = connection.query_progress()
-    return percent / 100 if percent >= 0 else None
 
 
 def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory: bool = False) -> Table:
@@ -109,12 +108,15 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory
             copy, positions = replace(first, file=first.file.copied(path)), list(places.values())
             return _loaded([(copy, positions)], positions, Path(folder), name, {})
 
+    share = max(1, SAMPLE_ROWS // len(files))  # of each file: ids or annotators may begin anew
+    rows = ((row, columns) for file, columns in zip(files, order, strict=True) for row in file.sample[:share])
+    spread = (tuple(row[p] for p in columns if p < len(row)) for row, columns in islice(rows, SAMPLE_ROWS))
     return Table(
         name,
         first.names,
         load,
         is_text=True,
-        sample=_sample(files, order),
+        sample=tuple(spread) if len(files) > 1 else first.sample,
         warnings=tuple(warning for file in files for warning in file.warnings),
         first_row=first.first_row,
         shares=tuple(len(file.sample[: SAMPLE_ROWS // len(files)]) for file in files),
@@ -141,16 +143,6 @@ def remembered(
         return held[0]
 
     return loaded
-
-
-def _sample(files: Sequence[TextFile], order: Sequence[Sequence[int]]) -> tuple[tuple[str, ...], ...]:
-    """The first rows; of several files some of each, because ids or annotators may begin anew in each."""
-    if len(files) == 1:
-        return files[0].sample
-    share = max(1, SAMPLE_ROWS // len(files))
-    parts = zip(files[:SAMPLE_ROWS], order, strict=False)
-    rows = ((row, columns) for file, columns in parts for row in file.sample[:share])
-    return tuple(tuple(row[p] for p in columns if p < len(row)) for row, columns in rows)
 
 
 def text_frame(file: TextFile, positions: Sequence[int], scratch: Path) -> polars.DataFrame:
@@ -183,34 +175,27 @@ def _loaded(
     before: Mapping[Path, Stamp],
 ) -> nw.LazyFrame[Any]:
     """The columns of all files, called by their positions in the first."""
-    connection = connect()
-    connection.execute(f"CREATE TEMP TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in positions)})")
-    for file, columns in parts:
-        _insert(connection, file, columns, scratch)
-    refuse_changed(before)  # since the headers were looked at
-    if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
-        raise DataError(f"{name}: has a header but no data rows; check that the export finished")
-    return nw.from_native(connection.sql(f"SELECT *, rowid + {parts[0][0].first_row} AS {ROW} FROM cells"))
-
-
-def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: Path) -> None:
-    """Append the rows of one file; if duckdb refuses it, explain why, or tidy the file and read it again."""
     import duckdb
 
     from spagree.read.files import delimited
 
-    try:
+    connection = connect()
+    connection.execute(f"CREATE TEMP TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in positions)})")
+    for file, columns in parts:
         try:
-            _append(connection, delimited.plain(file, scratch), positions, USUAL_LINE)
-        except (duckdb.InvalidInputException, duckdb.ConversionException):
-            _append(connection, delimited.tidied(file, scratch), positions, LONGEST_LINE)
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise FileError(f"{file.file.name}: cannot be read ({reason}); free disk space or memory") from error
-
-
-def _append(connection: Any, file: TextFile, positions: Sequence[int], longest: int) -> None:
-    connection.execute(f"INSERT INTO cells {_select(file, positions, longest)}").fetchall()
+            try:
+                query = _select(delimited.plain(file, scratch), columns, USUAL_LINE)
+                connection.execute(f"INSERT INTO cells {query}").fetchall()
+            except (duckdb.InvalidInputException, duckdb.ConversionException):  # now its faults are explained
+                query = _select(delimited.tidied(file, scratch), columns, LONGEST_LINE)
+                connection.execute(f"INSERT INTO cells {query}").fetchall()
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise FileError(f"{file.file.name}: cannot be read ({reason}); free disk space or memory") from error
+    refuse_changed(before)  # since the headers were looked at
+    if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
+        raise DataError(f"{name}: has a header but no data rows; check that the export finished")
+    return nw.from_native(connection.sql(f"SELECT *, rowid + {parts[0][0].first_row} AS {ROW} FROM cells"))
 
 
 def _select(file: TextFile, positions: Sequence[int], longest: int, more: str = "") -> str:
@@ -221,7 +206,7 @@ def _select(file: TextFile, positions: Sequence[int], longest: int, more: str = 
     """
     columns = ", ".join(f"'{cell(i)}': 'VARCHAR'" for i in range(len(file.names)))
     wanted = ", ".join(cell(p) for p in positions)
-    newline = ", new_line='\\n'" if file.newline == "\n" else ""
+    newline = "" if file.has_returns else ", new_line='\\n'"
     return (
         f"SELECT {wanted} FROM read_csv({literal_path(file.file.path)}, "
         f"auto_detect=false, columns={{{columns}}}, delim={sql_literal(file.delimiter)}, quote='\"', escape='\"', "
@@ -254,7 +239,7 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
     watched = stamps(files)
     schema = common_schema(connection, files)
     query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
-    sizes = dict(_queried(connection, query, files))
+    sizes = dict(connection.execute(query).fetchall())
     # how many rows precede each file: row numbers then cost nothing and run in parallel
     *offsets, total = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
     if not total:
@@ -266,8 +251,9 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
         row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
         query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
         if any(file.is_temporary for file in files):
-            connection.execute(f"CREATE TEMP TABLE cells AS {query}")
-            query = "SELECT * FROM cells"
+            copy = connect()  # with tables of its own: other columns may be loaded later
+            copy.execute(f"CREATE TEMP TABLE cells AS {query}")
+            return nw.from_native(copy.table("cells"))
         return nw.from_native(connection.sql(query))
 
     every = ", ".join(in_utc(*column) for column in schema)
@@ -307,11 +293,7 @@ def _listed(files: Sequence[File]) -> str:
 
 
 def literal_path(path: Path) -> str:
-    """The path as an SQL literal, with glob characters made literal too: duckdb would expand them.
-
-    >>> print(literal_path(Path("/it's/a[1].csv")))
-    '/it''s/a[[]1].csv'
-    """
+    """The path as an SQL literal, with glob characters made literal too: duckdb would expand them."""
     text = str(path)
     if "\\" in text and os.sep == "/":  # duckdb expands nothing in such a name
         return sql_literal(text)
@@ -332,12 +314,19 @@ def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
 
 def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str]]:
     """The columns and types that all Parquet files share; refuses the first file that differs."""
+    import duckdb
+
     schema = parquet_schema(connection, files[0])
     if len(files) == 1:
         return schema
     footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
     query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
-    footers = dict(_queried(connection, query, files))  # one query compares thousands of files
+    try:
+        footers = dict(connection.execute(query).fetchall())  # one query compares thousands of files
+    except duckdb.Error:  # of one of them
+        for file in files:
+            parquet_schema(connection, file)
+        raise
     for file in files[1:]:
         if footers[str(file.path)] != footers[str(files[0].path)]:
             refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
@@ -356,18 +345,6 @@ def refuse_other_types(
                 f"{name}: column {shown(column)} holds {other_kind}, in {first_name} it holds {kind}; "
                 "files that are read together need the same types"
             )
-
-
-def _queried(connection: Any, query: str, files: Sequence[File]) -> list[tuple[Any, ...]]:
-    """The rows of a query about all files; if one is damaged, the error names it."""
-    import duckdb
-
-    try:
-        return list(connection.execute(query).fetchall())
-    except duckdb.Error:
-        for file in files:
-            parquet_schema(connection, file)
-        raise
 
 
 # Other types have values that are equal but spelled differently, or NaN.
@@ -413,11 +390,14 @@ def coded_rows(relation: DuckDBPyRelation, total: int) -> tuple[Codes, Mapping[s
     codes: dict[str, Int32s] = {}
     names: dict[str, list[str]] = {}
     for role in roles:
+        values = kept.project(role).distinct()
         if role == ITEM:  # in the order of their names, which are not fetched
-            ordered = kept.project(ITEM).distinct().order(ITEM)
-            distinct, names[role] = ordered.project(f"hash({ITEM}) AS hash").fetchnumpy()["hash"], []
-        else:
-            distinct, names[role] = _distinct_names(kept, role)
+            distinct, names[role] = values.order(ITEM).project(f"hash({ITEM}) AS hash").fetchnumpy()["hash"], []
+        else:  # in the order of their texts, null last
+            pairs = values.project(f"{role}, hash({role})").fetchall()
+            pairs.sort(key=lambda pair: (pair[0] is None, str(pair[0])))
+            distinct = np.array([value_hash for _, value_hash in pairs], np.uint64)
+            names[role] = [str(name) for name, _ in pairs if name is not None]
         ranks = _places(hashes.pop(role), distinct)
         if ranks is None:
             return None
@@ -425,15 +405,6 @@ def coded_rows(relation: DuckDBPyRelation, total: int) -> tuple[Codes, Mapping[s
     lacking = {"missing_label": unlabelled, "missing_item": missing - unlabelled}
     people = names.get(ANNOTATOR, [])
     return in_order(codes[ITEM], codes[LABEL], codes.get(ANNOTATOR), names[LABEL], people), lacking
-
-
-def _distinct_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.uint64], list[str]]:
-    """The hashes of all values in the order of their texts, null last, and these texts."""
-    pairs = relation.project(role).distinct().project(f"{role}, hash({role})").fetchall()
-    pairs.sort(key=lambda pair: (pair[0] is None, str(pair[0])))
-    return np.array([value_hash for _, value_hash in pairs], np.uint64), [
-        str(name) for name, _ in pairs if name is not None
-    ]
 
 
 def _places(hashes: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> Int32s | None:
@@ -471,11 +442,6 @@ def spill_folder() -> Path:
     """
     process = os.getpid()
     if process not in _folders or not _folders[process].is_dir():
-        _folders[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
-        atexit.register(_remove, _folders[process], process)
+        folder = _folders[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
+        atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == process else None)
     return _folders[process] / "duckdb"
-
-
-def _remove(folder: Path, process: int) -> None:
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)

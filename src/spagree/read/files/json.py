@@ -6,7 +6,6 @@ Lines are read one by one, an array as a whole: its text is in memory, its objec
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from codecs import BOM_UTF8
@@ -19,7 +18,7 @@ import msgspec
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, count
 from spagree.messages import Warning, opt
-from spagree.read.files.delimited import TextFile, as_utf8, delimited_copy, refuse_bad_bytes
+from spagree.read.files.delimited import TextFile, as_utf8, delimited_copy, records, refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.table import SAMPLE_ROWS, listed, shown
 
@@ -75,7 +74,7 @@ def open_json(file: File, encoding: str | None, scratch: Path, field: str = "") 
                     f"{source.name}: its objects have more than {MOST_KEYS:,} different keys; expected rows like "
                     '{"item": …, "annotator": …, "label": …}, each with the same keys'
                 )
-            row = tuple(as_text(record.get(name)) for name in names)
+            row = tuple(as_text(record.get(name)) for name in names) or ("",)
             widths.add(len(row))
             first.extend([row] if len(first) < SAMPLE_ROWS else [])
             yield row
@@ -87,33 +86,30 @@ def open_json(file: File, encoding: str | None, scratch: Path, field: str = "") 
         raise
     if not names:
         raise DataError(f'{source.name}: holds no objects; expected rows like {{"item": …, "label": …}}')
-    if len(widths) > 1:  # a later object introduced a new key: pad the rows before it
-        with path.open(encoding="utf-8", newline="") as stream:
-            path = delimited_copy((row + [""] * (len(names) - len(row)) for row in csv.reader(stream)), scratch)
     copy = source.copied(path)
+    if len(widths) > 1:  # a later object introduced a new key: pad the rows before it
+        padded = (row + [""] * (len(names) - len(row)) for _, row in records(copy, ","))
+        copy = source.copied(delimited_copy(padded, scratch))
     return TextFile(
         copy, ",", tuple(names), has_header=False, first_row=1, sample=tuple(first), warnings=tuple(warnings)
     )
 
 
 def as_text(value: Any) -> str:
-    """A JSON value as the text of a cell.
+    """A JSON value as the text of a cell, without blanks, its numbers as written.
 
     >>> as_text(True), as_text(None), as_text({"b": [Written("1.50"), "x"]})
     ('true', '', '{"b":[1.50,"x"]}')
     """
-    if type(value) is str:
-        return value
-    if value is None:
-        return ""
+    if isinstance(value, str):
+        return value if type(value) is str else str(value)
     try:
-        return str(value) if isinstance(value, str) or type(value) is int else _compact(value)
+        return "" if value is None else _compact(value)
     except RecursionError:
         raise DataError("a value is nested too deeply for a label or an id; export it again") from None
 
 
 def _compact(value: Any) -> str:
-    """JSON without blanks, its numbers as written."""
     if isinstance(value, Written):
         return str(value)
     if isinstance(value, dict):
@@ -133,16 +129,16 @@ def _objects(source: File, warnings: list[Warning], field: str) -> Iterator[dict
     is_alone = not is_array and len(first) == 1 and isinstance(first[0][2], dict)
     inside = _unwrapped(source, first[0][2], warnings, field) if is_alone else []
     for place, _, value in inside or chain(first, values):
-        texts = [*value, *value.values()] if isinstance(value, dict) else ["\0"]
-        if "\0" not in "".join(text for text in texts if isinstance(text, str)):
-            yield value
-            continue
-        total += 1
-        fault = "NUL character in a value"
         if isinstance(value, json.JSONDecodeError):
             fault = f"not JSON: {value.msg} at character {value.pos + 1}"
         elif not isinstance(value, dict):
             fault = f"expected an object {{…}}, found {shown(as_text(value))}"
+        elif "\0" in "".join(text for text in (*value, *value.values()) if isinstance(text, str)):
+            fault = "NUL character in a value"
+        else:
+            yield value
+            continue
+        total += 1
         problems += [f"{place}: {fault}"] if total <= SHOWN_PROBLEMS else []
     if total:
         raise DataError(
@@ -167,7 +163,8 @@ def _unwrapped(source: File, value: dict[str, Any], warnings: list[Warning], fie
         ids = "their keys are column 'id'" if "id" not in entries[0] else "their keys were not used"
         warnings.append(Warning("json_rows", f"{source.name}: every object in the file was read as a row; {ids}"))
         return [(f"{source.name}:{shown(key)}", 0, {"id": key, **entry}) for key, entry in value.items()]
-    if len(rows) == len(value) > 1 and len({frozenset(each) for part in rows.values() for each in part}) == 1:
+    kinds = {frozenset(each) if isinstance(each, dict) else None for part in rows.values() for each in part}
+    if len(rows) == len(value) > 1 and len(kinds) == 1:
         warnings.append(Warning("json_rows", f"{source.name}: rows were read from lists; their keys are column 'id'"))
         return [(f"{source.name}:{shown(key)}", 0, {"id": key, **each}) for key, part in rows.items() for each in part]
     if len(rows) == 1:

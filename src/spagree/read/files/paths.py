@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,7 +89,7 @@ def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
 
     ``scratch`` is a folder the caller deletes; copies are put there.
     """
-    return of_known_kind(found(sources, scratch), scratch)
+    return [with_kind(unpacked(file, scratch)) for file in found(sources, scratch)]
 
 
 def found(sources: Sequence[Any], scratch: Path) -> list[File]:
@@ -98,11 +98,6 @@ def found(sources: Sequence[Any], scratch: Path) -> list[File]:
     files = [file for source in sources for file in _expand(source, scratch, read)]
     refuse_equal(files)
     return files
-
-
-def of_known_kind(files: Sequence[File], scratch: Path) -> list[File]:
-    """The files decompressed where needed, each with its kind."""
-    return [with_kind(unpacked(file, scratch)) for file in files]
 
 
 def refuse_equal(files: Sequence[File]) -> None:
@@ -148,8 +143,8 @@ def _expand(source: Any, scratch: Path, read: int) -> list[File]:
             raise UsageError("-: standard input is a terminal; pipe a file into the command or name a file")
         return [spool(stream, "<stdin>", scratch)]
     text = text.removeprefix(addresses.SQLITE)
+    name = addresses.public(text)
     if URL.match(text):
-        name = addresses.public(text)
         if addresses.is_server(text):
             raise addresses.needed(name, ())
         why = "spagree does not fetch URLs"
@@ -157,23 +152,16 @@ def _expand(source: Any, scratch: Path, read: int) -> list[File]:
         raise FileError(f"{name}: {why}; download it first and give the path of the file")
     if "\0" in text:
         raise FileError(f"{shown(text)}: not a path: it holds a NUL character; check the name")
-    path = Path(text)
-    if any(character in text for character in "*?[") and not os.path.lexists(path):
-        return _matches(text, scratch)
-    return [_readable(path, addresses.public(text), scratch, read)]
-
-
-def _matches(pattern: str, scratch: Path) -> list[File]:
-    """The files that match a glob, sorted so that row numbers do not depend on the file system."""
-    folder, name = os.path.split(pattern)
+    if not any(character in text for character in "*?[") or os.path.lexists(text):
+        return [_readable(Path(text), name, scratch, read)]
+    folder, file = os.path.split(text)
     if os.path.lexists(folder):  # brackets in the name of a folder are part of its name
-        pattern = os.path.join(glob.escape(folder), name)  # noqa: PTH118
-    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
-    paths = sorted(path for path in matches if not Path(path).is_dir())
+        text = os.path.join(glob.escape(folder), file)  # noqa: PTH118
+    matches = glob.glob(text, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
+    paths = sorted(path for path in matches if not Path(path).is_dir())  # not in the order of the file system
     if not paths:
-        raise FileError(
-            f"{addresses.public(pattern)}: no file matches; check the pattern (quoted, so the shell does not expand it)"
-        )
+        name = addresses.public(text)
+        raise FileError(f"{name}: no file matches; check the pattern (quoted, so the shell does not expand it)")
     for path in paths:
         if Path(path).exists() and not Path(path).is_file():  # opening a pipe would wait until somebody writes to it
             raise FileError(f"{path}: is a pipe or a device, not a file; move it away, or name it alone")
@@ -189,23 +177,22 @@ def _readable(path: Path, name: str, scratch: Path, read: int) -> File:
             if not path.is_file():
                 return spool(stream, name, scratch)
             start = stream.read(read)
-            is_whole = len(start) < read
-        try:
-            str(path.absolute()).encode()
-        except UnicodeEncodeError:  # a name that no engine accepts: a link to it under another
-            link = scratch / f"link-{os.urandom(8).hex()}"
-            link.symlink_to(path.absolute())
-            plain = os.fsencode(name).decode("utf-8", "backslashreplace")
-            return File(link, plain, is_temporary=True, start=start, is_whole=is_whole)
-        return File(path, name, start=start, is_whole=is_whole)
-    except FileNotFoundError:
-        raise FileError(f"{name}: no such file; check the path (working directory: {Path.cwd()})") from None
-    except PermissionError:
-        raise FileError(f"{name}: no permission to read it; change its permissions (chmod +r)") from None
+        str(path.absolute()).encode()
+        return File(path, name, start=start, is_whole=len(start) < read)
+    except UnicodeEncodeError:  # a name that no engine accepts: a link to it under another
+        link = scratch / f"link-{os.urandom(8).hex()}"
+        link.symlink_to(path.absolute())
+        plain = os.fsencode(name).decode("utf-8", "backslashreplace")
+        return File(link, plain, is_temporary=True, start=start, is_whole=len(start) < read)
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"{name}: cannot be opened ({error.strerror}); check the path") from error
+        why = f"cannot be opened ({error.strerror}); check the path"
+        if isinstance(error, FileNotFoundError):
+            why = f"no such file; check the path (working directory: {Path.cwd()})"
+        elif isinstance(error, PermissionError):
+            why = "no permission to read it; change its permissions (chmod +r)"
+        raise FileError(f"{name}: {why}") from None
 
 
 def spool(stream: IO[Any], name: object, scratch: Path) -> File:
@@ -230,22 +217,11 @@ def new_file(scratch: Path) -> Path:
     return Path(path)
 
 
-@contextmanager
-def explained(file: File) -> Iterator[None]:
-    """Explain that the file cannot be read."""
-    try:
-        yield
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(f"{file.name}: cannot be read ({error.strerror})") from error
-
-
 def head(file: File, size: int) -> bytes:
     """The first bytes of a file."""
     if file.is_whole or len(file.start) >= size:
         return file.start[:size]
-    with explained(file), file.path.open("rb") as stream:
+    with file.path.open("rb") as stream:
         return stream.read(size)
 
 
@@ -310,24 +286,37 @@ LIMIT = "SPAGREE_MAX_UNPACKED"
 
 
 def unpacked(file: File, scratch: Path) -> File:
-    """A decompressed copy, judging by the first bytes; a plain file is used in place, even if it is called .gz."""
-    packed = file
+    """A decompressed copy, judging by the first bytes; a plain file is used in place, even if it is called .gz.
+
+    A damaged archive is an error, never a shorter file.
+    """
+    name, packed = file.name, file.path.stat().st_size
     for _ in range(MOST_LAYERS):
         start = head(file, len(ZSTD))
         blocks = _gzip_blocks if start.startswith(GZIP) else _zstd_blocks if start.startswith(ZSTD) else None
         if blocks is None:
             return file
-        file = file.copied(_decompressed(file, scratch, blocks, packed.path.stat().st_size))
-    raise FileError(f"{file.name}: compressed more than {MOST_LAYERS} times over; unpack it first")
+        copy, written = new_file(scratch), 0
+        try:
+            with file.path.open("rb") as stream, copy.open("wb") as target:
+                for block in blocks(stream):
+                    written += len(block)
+                    refuse_bomb(name, packed, written)
+                    target.write(block)
+        except FileError:
+            raise
+        except (EOFError, zlib.error, OSError) as error:
+            if isinstance(error, OSError) and error.strerror:  # gzip's own errors have no number of the system's
+                raise FileError(f"{name}: cannot be decompressed ({error.strerror})") from error
+            raise FileError(
+                f"{name}: the compressed data is truncated or damaged ({error}); copy or download it again"
+            ) from error
+        file = file.copied(copy)
+    raise FileError(f"{name}: compressed more than {MOST_LAYERS} times over; unpack it first")
 
 
 def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
-    """Refuse a file that unpacks to more than any table would; SPAGREE_MAX_UNPACKED allows more.
-
-    >>> refuse_bomb("labels.csv.gz", packed=1_000, unpacked=5 * 2**30)
-    Traceback (most recent call last):
-    spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, more than ...
-    """
+    """Refuse a file that unpacks to more than any table would; SPAGREE_MAX_UNPACKED allows more."""
     allowed = os.environ.get(LIMIT) or "0"
     if not allowed.isascii() or not allowed.isdigit():
         raise UsageError(f"{LIMIT}={allowed!r} is not a number of bytes; write for example {LIMIT}=50000000000")
@@ -367,27 +356,6 @@ def _zstd_blocks(stream: IO[bytes]) -> Iterator[bytes]:
             block = frame.unused_data or stream.read(ZSTD_BLOCK)
         if not frame.eof:
             raise EOFError("the last frame is not complete")
-
-
-def _decompressed(file: File, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]], packed: int) -> Path:
-    """A decompressed copy; a damaged archive is an error, never a shorter file."""
-    name, copy = file.name, new_file(scratch)
-    written = 0
-    try:
-        with file.path.open("rb") as stream, copy.open("wb") as target:
-            for block in blocks(stream):
-                written += len(block)
-                refuse_bomb(name, packed, written)
-                target.write(block)
-    except FileError:
-        raise
-    except (EOFError, zlib.error, OSError) as error:
-        if isinstance(error, OSError) and error.strerror:  # gzip's own errors have no number of the system's
-            raise FileError(f"{name}: cannot be decompressed ({error.strerror})") from error
-        raise FileError(
-            f"{name}: the compressed data is truncated or damaged ({error}); copy or download it again"
-        ) from error
-    return copy
 
 
 @contextmanager

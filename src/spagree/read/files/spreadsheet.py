@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars
@@ -15,7 +15,7 @@ from spagree.errors import ColumnError, DataError, FileError, MissingExtraError,
 from spagree.messages import Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL
-from spagree.read.files.delimited import TextFile, column_names, delimited_copy
+from spagree.read.files.delimited import TextFile, delimited_copy
 from spagree.read.files.paths import ZIP, File, head, opened_zip
 from spagree.read.table import SAMPLE_ROWS, listed, shown
 from spagree.read.words import plain_name
@@ -63,7 +63,7 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     return TextFile(
         file.copied(delimited_copy(rows, scratch)),
         ",",
-        column_names(rows[0], header),
+        tuple(name.strip() if header else str(i) for i, name in enumerate(rows[0], 1)),
         has_header=header,
         first_row=1 + header,
         sample=tuple(map(tuple, rows[header : header + SAMPLE_ROWS])),
@@ -77,41 +77,39 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def open_sheets(file: File, scratch: Path, warnings: list[Warning]) -> list[File]:
-    """Delimited copies of all sheets that hold a table, each with the name of its sheet."""
+    """Delimited copies of all sheets that hold a table, each with the name of its sheet.
+
+    A sheet without a header like that of the others holds notes; one that shares a column with them is refused.
+    """
     _hidden(file)
     sheets = {name: rows for name in _sheets(file) if (rows := [row for row in _rows(file, name) if any(row)])}
-    notes = _notes(file, {name: rows[0] for name, rows in sheets.items()})
-    if notes:
-        message = f"{file.name}: not read, because no columns as in the other sheets: {listed(notes)}"
-        warnings.append(Warning("sheets", message))
-    return [
-        File(delimited_copy(rows, scratch), f"{file.name}/{name}", "delimited", is_temporary=True)
-        for name, rows in sheets.items()
-        if name not in notes
-    ]
-
-
-def _notes(file: File, headers: Mapping[str, Sequence[str]]) -> list[str]:
-    """The sheets without a header like that of the others; one that shares a column with them is refused."""
+    headers = {name: rows[0] for name, rows in sheets.items()}
     sizes = Counter(plain_name(name) for names in headers.values() for name in set(names) if name)
     usual = {name for name, size in sizes.items() if 2 * size > len(headers)}
-    shared = {sheet: len(usual & set(map(plain_name, names))) for sheet, names in headers.items()}
-    strange = [sheet for sheet, names in headers.items() if shared[sheet] <= 1 < len(usual) and not _has_roles(names)]
-    doubtful = [sheet for sheet in strange if shared[sheet]]
+    shared = {name: len(usual & set(map(plain_name, names))) for name, names in headers.items()}
+
+    def has_roles(names: Sequence[str]) -> bool:
+        """Whether item and label can be found by their names."""
+        try:
+            return len(columns.resolve(names, {}, (ITEM, LABEL)).positions) > 1
+        except ColumnError:  # several could be
+            return True
+
+    strange = [name for name, names in headers.items() if shared[name] <= 1 < len(usual) and not has_roles(names)]
+    doubtful = [name for name in strange if shared[name]]
     if doubtful:
         raise DataError(
             f"{file.name}: sheet {shown(doubtful[0])} lacks columns that the other sheets have "
             f"({listed(sorted(usual), 5)}), so it is no annotator's; delete it from the workbook"
         )
-    return strange
-
-
-def _has_roles(names: Sequence[str]) -> bool:
-    """Whether item and label can be found by their names."""
-    try:
-        return len(columns.resolve(names, {}, (ITEM, LABEL)).positions) > 1
-    except ColumnError:  # several could be
-        return True
+    if strange:
+        message = f"{file.name}: not read, because no columns as in the other sheets: {listed(strange)}"
+        warnings.append(Warning("sheets", message))
+    return [
+        File(delimited_copy(rows, scratch), f"{file.name}/{name}", "delimited", is_temporary=True)
+        for name, rows in sheets.items()
+        if name not in strange
+    ]
 
 
 def _sheets(file: File) -> list[str]:
@@ -183,18 +181,7 @@ def _span(archive: zipfile.ZipFile, name: str) -> tuple[int, int, int, int]:
             places = CELL.findall(text)
             cells += len(CELLS.findall(text))
             rows = max([rows, *(int(row) for _, row in places), *(int(row) for row in ROW.findall(text))])
-            width = max([width, *map(_column, {letters for letters, _ in places})])
+            for letters in {letters for letters, _ in places}:  # A is 1, XFD is 16384
+                width = max(width, sum((letter - 64) * 26**i for i, letter in enumerate(reversed(letters))))
             hidden += [int(first[1]) if (first := FIRST.search(tag)) else 0 for tag in HIDDEN.findall(text)]
     return cells, rows, width, sum(first <= width for first in hidden)
-
-
-def _column(letters: bytes) -> int:
-    """The number of a column.
-
-    >>> _column(b"A"), _column(b"XFD")
-    (1, 16384)
-    """
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - ord("A") + 1
-    return number

@@ -19,12 +19,12 @@ import polars
 from spagree.errors import ColumnError, DataError, FileError, UsageError, count
 from spagree.messages import listed, shown
 from spagree.read.annotations import ROW
-from spagree.read.databases import postgres, sqlite
+from spagree.read.databases import queries
 from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text, objects
 from spagree.read.files.paths import File, opened_zip, with_kind
-from spagree.read.tools.source import FOLDER, SERVER, Source
+from spagree.read.tools.source import FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
 Record = Mapping[str, Any]
@@ -329,9 +329,8 @@ def opened(source: Source) -> Iterator[Any]:
 
     Queries cast their columns to text, so that both kinds of database give the same values.
     """
-    is_server = source.shape == SERVER
     try:
-        with postgres.opened(source.path) if is_server else sqlite.opened(source.path, source.name) as connection:
+        with queries.opened(source.path, source.name) as connection:
             yield connection
     except UsageError as error:  # the queries are ours, so the tables are not the tool's
         reason = re.split("; (?:--)?query", str(error))[0]

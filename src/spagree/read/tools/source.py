@@ -24,9 +24,9 @@ from spagree.read.files.paths import (
     found,
     head,
     new_file,
-    of_known_kind,
     opened_zip,
     refuse_equal,
+    unpacked,
     with_kind,
 )
 
@@ -76,21 +76,22 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
     """The source behind the given paths; file-system errors are explained as for any file."""
     single = os.fsdecode(sources[0]) if len(sources) == 1 and not hasattr(sources[0], "read") else ""
     if addresses.is_server(single):
-        from spagree.read.databases import postgres
+        from spagree.read.databases import queries
 
-        return Source(addresses.public(single), SERVER, dict.fromkeys(postgres.tables(single), ""), path=single)
+        name = addresses.public(single)
+        return Source(name, SERVER, dict.fromkeys(queries.tables(single, name), ""), path=single)
     if single not in ("", "-") and Path(place := single.removeprefix(addresses.SQLITE)).is_dir():
         return _folder(Path(place))
     files = found(sources, scratch)
     if len(files) == 1 and not files[0].is_temporary:
         path, name = str(files[0].path), files[0].name
         if files[0].start.startswith(SQLITE):
-            from spagree.read.databases import sqlite
+            from spagree.read.databases import queries
 
-            return Source(name, DATABASE, dict.fromkeys(sqlite.tables(path, name), ""), path=path)
+            return Source(name, DATABASE, dict.fromkeys(queries.tables(path, name), ""), path=path)
         if files[0].start.startswith(ZIP) and (archive := _archive(files[0], scratch)):
             return archive
-    files = of_known_kind(files, scratch)
+    files = [with_kind(unpacked(file, scratch)) for file in files]
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
     origin = Source(name, SHAPES.get(files[0].kind, ""), files=tuple(files))
     try:
