@@ -15,11 +15,11 @@ from spagree.messages import shown
 from spagree.monitor.ledger import APART, PART, UNFIT, Batch, Event, Events, Gone, Reported, as_label
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
-from spagree.read.tools.export import label as label_of
 from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
-from spagree.read.tools.marks import located
+from spagree.read.tools.marks import Marks, located
+from spagree.read.tools.records import label as label_of
 from spagree.read.tools.records import one_or_more, part
-from spagree.read.tools.tool import Marks, ReaderOptions, Value
+from spagree.read.tools.tool import ReaderOptions, Value
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 MARKED = "marks"

@@ -167,7 +167,7 @@ def read_marks(
         is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
         located, example = _paths(source), _example(source)
         if located and not example and request.may_be_export and not is_plain:
-            from spagree.read.tools.marks import read_export_marks
+            from spagree.read.tools.export import read_export_marks
 
             origin = look(located, request.encoding, scratch)
             tool = find(origin, request.format)
@@ -196,7 +196,7 @@ def read_marks(
 
 def read_all_marks(path: str) -> dict[str, MarkRows]:
     """The marks of every question in the export of a tool, the latest submission of each visit; none elsewhere."""
-    from spagree.read.tools.marks import read_export_marks
+    from spagree.read.tools.export import read_export_marks
 
     request = Request()
     with _explained_faults(path), tempfile.TemporaryDirectory(prefix="spagree-") as folder:

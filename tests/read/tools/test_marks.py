@@ -21,10 +21,11 @@ import spagree
 from command import Run
 from examples import examples
 from spagree.errors import DataError
-from spagree.read.tools.marks import located, read_export_marks
+from spagree.read.tools.export import read_export_marks
+from spagree.read.tools.marks import Mark, Marks, located
 from spagree.read.tools.registry import find
 from spagree.read.tools.source import look
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Rules
+from spagree.read.tools.tool import ReaderOptions, Rules
 
 FOLDER = Path(__file__).parents[4] / "shared" / "formats" / "spans"
 TEXT = "😊 in Delft"  # seven UTF-16 units before Delft, six characters

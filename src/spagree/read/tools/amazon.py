@@ -17,6 +17,7 @@ from spagree.messages import Warning, listed, opt
 from spagree.read import timestamps
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
+from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import (
     Record,
     answer,
@@ -32,7 +33,7 @@ from spagree.read.tools.records import (
     part,
 )
 from spagree.read.tools.source import FOLDER, OBJECTS, TABLE, Source, first_objects
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.words import texts
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"

@@ -15,6 +15,7 @@ from spagree.errors import ColumnError, DataError, count
 from spagree.messages import Warning, listed, opt, shown
 from spagree.read import timestamps
 from spagree.read.files.json import as_text
+from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import (
     Record,
     answer,
@@ -30,7 +31,7 @@ from spagree.read.tools.records import (
     split_columns,
 )
 from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.words import texts
 
 GOLD, REASON = "_gold", "_gold_reason"

@@ -10,6 +10,7 @@ from spagree.errors import DataError
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
+from spagree.read.tools.marks import UTF16, Mark, Marks
 from spagree.read.tools.records import (
     Record,
     answer,
@@ -22,7 +23,7 @@ from spagree.read.tools.records import (
     opened,
 )
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
-from spagree.read.tools.tool import UTF16, Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.words import texts
 
 QUESTION = "label"

@@ -15,6 +15,7 @@ from typing import Any
 from spagree.errors import DataError, FileError, count
 from spagree.messages import Warning, opt, shown
 from spagree.read.files.json import DECODER, as_text
+from spagree.read.tools.marks import CHARACTERS, UTF16, Mark, Marks
 from spagree.read.tools.records import (
     Record,
     answer,
@@ -31,19 +32,7 @@ from spagree.read.tools.records import (
     split_columns,
 )
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
-from spagree.read.tools.tool import (
-    CHARACTERS,
-    KEPT,
-    NO_FIELDS,
-    UTF16,
-    Mark,
-    Marks,
-    ReaderOptions,
-    Response,
-    Tool,
-    Value,
-    address_in,
-)
+from spagree.read.tools.tool import KEPT, NO_FIELDS, ReaderOptions, Response, Tool, Value, address_in
 from spagree.read.words import texts
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError
+from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.words import texts
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")

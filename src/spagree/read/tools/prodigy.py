@@ -9,9 +9,10 @@ from pathlib import Path
 from spagree.errors import DataError, count
 from spagree.messages import Warning, opt
 from spagree.read.files.json import as_text
+from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import Record, answer, cell, file_records, item_text, known, part
 from spagree.read.tools.source import OBJECTS, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.words import texts
 
 BINARY, CHOICE = "answer", "accept"

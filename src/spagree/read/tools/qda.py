@@ -14,9 +14,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 from spagree.errors import DataError
+from spagree.read.tools.marks import BYTES, CHARACTERS, UTF16, Mark, Marks
 from spagree.read.tools.records import inside, opened
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, Source
-from spagree.read.tools.tool import BYTES, CHARACTERS, UTF16, Mark, Marks, ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 QUALCODER = """
     SELECT s.name, c.owner, n.name, c.pos0, c.pos1, c.seltext, s.fulltext

@@ -25,7 +25,7 @@ from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text, objects
 from spagree.read.files.paths import File, opened_zip, with_kind
 from spagree.read.tools.source import FOLDER, SERVER, Source
-from spagree.read.tools.tool import ReaderOptions, Value
+from spagree.read.tools.tool import ReaderOptions, Value, object_of
 
 Record = Mapping[str, Any]
 SMALL = 64
@@ -206,13 +206,7 @@ def _inside(record: Record, name: str) -> Any:
     if name in record:
         return record[name]
     outer, dot, rest = name.partition(".")
-    inner = record.get(outer) if dot else None
-    if isinstance(inner, str) and inner.startswith("{"):
-        try:
-            inner = DECODER.decode(inner)
-        except ValueError:
-            return None
-    return _inside(inner, rest) if isinstance(inner, dict) else None
+    return _inside(object_of(record.get(outer)), rest) if dot else None
 
 
 def known(value: Any) -> str | None:
@@ -266,6 +260,15 @@ def chosen(value: Value) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,) if value else ()
     return value if isinstance(value, tuple) else ()
+
+
+def label(value: Value) -> str:
+    """The label of a value: text unchanged, several options as one sorted set.
+
+    >>> label("yes"), label(("b", "a")), label(None)
+    ('yes', '["a", "b"]', '[]')
+    """
+    return value if isinstance(value, str) and value else json.dumps(sorted(chosen(value)), ensure_ascii=False)
 
 
 def from_text(text: str) -> Value:

@@ -11,9 +11,10 @@ from spagree.errors import DataError, count
 from spagree.messages import Warning
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
+from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import Record, cell, entries, file_records, first, inside, members
 from spagree.read.tools.source import ARCHIVE, FOLDER, OBJECTS, TABLE, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 SPAN = re.compile(r"T\d+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t?(.*)")
 

@@ -14,9 +14,10 @@ from xml.etree import ElementTree
 from spagree.errors import DataError
 from spagree.messages import Warning, listed
 from spagree.read.files.paths import File, head
+from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import elements
 from spagree.read.tools.source import FOLDER, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 Tiers = Iterator[tuple[str, list[Mark], list[str]]]  # annotator, marks, and their text if there is one
 EMPTY = "default"  # the tier that ELAN puts into every new file

@@ -15,38 +15,9 @@ from spagree.read.annotations import CLUSTER, GROUP
 from spagree.read.columns import ADDRESSES, names_link
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import usual
+from spagree.read.tools.marks import Marks
 from spagree.read.tools.source import Source
 from spagree.read.where import Condition
-
-CHARACTERS, UTF16, BYTES = "characters", "UTF-16 units", "bytes"  # what tools count
-
-
-class Mark(NamedTuple):
-    """A marked place with its label; without start and end where it is a box and the like.
-
-    ``quote``: what the tool says is there; ``place``: its line, if it has one.
-    """
-
-    label: str
-    start: Any = None
-    end: Any = None
-    quote: str | None = None
-    place: str = ""
-
-
-@dataclass(slots=True)
-class Marks:
-    """What somebody marked for a question: nothing, if it is empty.
-
-    ``place`` is that of the record, for messages; ``texts``: what may have been marked; ``units``: in what offsets may
-    count, the likeliest first.
-    """
-
-    place: str
-    marks: list[Mark] = field(default_factory=list)
-    texts: Sequence[str] = ()
-    units: Sequence[str] = (CHARACTERS,)
-
 
 Value = str | tuple[str, ...] | Marks | None
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
@@ -114,7 +85,7 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
     {'language': 'en', 'site': 'A', 'id': '7', 'subject_data': '{"9": {"site": "A"}}'}
     """
     fields: dict[str, Any] = {}
-    for part in map(_object, record.values()):
+    for part in map(object_of, record.values()):
         for name, inner in part.items():
             fields |= inner if isinstance(inner, dict) else {name: inner}
     return {
@@ -124,9 +95,9 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _object(value: Any) -> dict[str, Any]:
+def object_of(value: Any) -> dict[str, Any]:
     """An object, or a cell that holds one as JSON."""
-    if isinstance(value, str) and value.startswith('{"'):
+    if isinstance(value, str) and value.startswith("{"):
         try:
             value = DECODER.decode(value)
         except ValueError:
@@ -142,7 +113,7 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
     ('7', 'en', 'en', None)
     """
     outer, _, inner = name.partition(".")
-    return fields_of(record).get(name) or fields_of(_object(record.get(outer))).get(inner) or None
+    return fields_of(record).get(name) or fields_of(object_of(record.get(outer))).get(inner) or None
 
 
 def address_in(record: Mapping[str, Any]) -> str | None:
@@ -263,14 +234,14 @@ class Rules:
                 raise unknown_name("status", status, statuses)
         return tuple(status.lower() for status in self.status) or tool.counted
 
-    def status_in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+    def status_in_words(self, tool: Tool, seen: Collection[str]) -> str:
         """Which statuses count; nothing if no response has one."""
         counted = self.counted(tool)
         others = [name for name in dict.fromkeys((*tool.counted, *tool.statuses)) if name not in counted]
         left_out = f" (not {', '.join(others)})" if others else ""
-        return f"status {', '.join(counted)}{left_out}" if counted and seen else ""
+        return f"status {', '.join(counted)}{left_out}" if counted and any(seen) else ""
 
-    def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+    def in_words(self, tool: Tool, seen: Collection[str]) -> str:
         """The rules in the words of the summary."""
         gold = "ground truth kept" if self.ground_truth == "keep" else "ground truth left out"
         multi = "several choices are one set" if self.multi == "set" else "several choices are a question each"
