@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,25 +30,25 @@ from spagree.read.tools.records import (
     members,
     one_or_more,
     part,
+    records,
 )
 from spagree.read.tools.source import FOLDER, OBJECTS, TABLE, Source, first_objects
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.read.words import texts
+from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
+from spagree.read.words import texts as usual_texts
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
 BOXES = {"true", "false", "on", "off"}
 ASSIGNMENT = {"HITId", "WorkerId", "AssignmentStatus", "SubmitTime"}
 OMITTED = ("Approve", "Reject")  # final columns that files from the website name in the header but leave out
-BATCH = ("Answer.", "AssignmentStatus")
 OLD = ("hitid", "workerid", "assignmentid")
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
 
 def recognise_batch(source: Source) -> bool:
     """Amazon's column names, and those of its old command-line tools; data sets made of such results keep some."""
-    is_batch = source.has("HITId", "WorkerId") and any(name.startswith(BATCH) for name in source.keys)
-    return source.shape == TABLE and (is_batch or source.has(*OLD))
+    has_answers = any(name.startswith((ANSWER, "AssignmentStatus")) for name in source.keys)
+    return source.shape == TABLE and ((source.has("HITId", "WorkerId") and has_answers) or source.has(*OLD))
 
 
 def batch_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -60,58 +59,58 @@ def batch_responses(source: Source, options: ReaderOptions) -> Iterator[Response
             "leave the rejected rows out and read it as a table: "
             f"{opt.format('long')} {opt.item} 'hitid' {opt.annotator} 'workerid' {opt.label} 'Answer.NAME'"
         )
-    texts = _texts(source, options)
-    named = {*ASSIGNMENT, options.item, options.time, options.by, options.cluster, *texts.values()}
-    rows = chain.from_iterable(
-        file_records(file, options, lambda name: name in named or name.startswith((ANSWER, INPUT)), OMITTED)
-        for file in source.files
-    )
-    given = [(_assignment(*entry, options, texts.get("")), entry[2]) for entry in rows]
     inputs = [name for name in source.keys if name.startswith(INPUT)]
+    texts = _texts(source, inputs, options)
+    named = {*ASSIGNMENT, options.item, options.time, options.by, options.cluster, *texts.values()}
+    rows = list(records(source, options, lambda name: name in named or name.startswith((ANSWER, INPUT)), OMITTED))
     if options.item is None and "" in texts:
-        _tell_repeats(inputs, given, options)
-    numbers = _numbers(inputs, dict.fromkeys(field for response, _ in given for field in response.answers))
-    boxes, joined = _boxes([response.answers for response, _ in given])
-    for response, row in given:
-        answers = _ticked(response.answers, boxes, joined)
-        if not numbers:
-            yield response._replace(answers=answers)
-            continue
-        for number, own in _by_item(answers, numbers):
-            item = f"{response.item} {number}" if number else response.item
+        _tell_repeats(inputs, [row for _, _, row in rows], texts[""], options)
+    given = [_answers(place, row) for place, _, row in rows]
+    numbers = _numbers(inputs, dict.fromkeys(field for answers in given for field in answers))
+    for (place, line, row), answers in zip(rows, _ticked(given), strict=True):
+        response = Response(
+            cell(row, options.item or "HITId", place),
+            known(row.get("WorkerId")),
+            answers,
+            known(row.get(options.time or "SubmitTime")),
+            (row.get("AssignmentStatus") or "submitted").lower(),
+            row=line,
+            text=known(row.get(texts[""])) if "" in texts else None,
+            fields={**row, **{name.removeprefix(INPUT): row[name] for name in row if name.startswith(INPUT)}},
+        )
+        common = {field: value for field, value in answers.items() if field not in numbers}  # about the HIT itself
+        if common or not numbers:
+            yield response._replace(answers=common)
+        items: defaultdict[str, dict[str, Value]] = defaultdict(dict)
+        for field, (question, number) in numbers.items():
+            if field in answers:
+                items[number][question] = answers[field]
+        for number in sorted(items, key=int):
             text = known(row[texts[number]]) if number in texts else response.text
-            yield response._replace(item=item, answers=own, text=text)
+            yield response._replace(item=f"{response.item} {number}", answers=items[number], text=text)
 
 
-def _assignment(place: str, line: int, row: Record, options: ReaderOptions, text: str | None) -> Response:
-    fields = {name: from_text(value) for name, value in row.items() if name.startswith(ANSWER) and name != CROWD}
-    answers = {name.removeprefix(ANSWER): value for name, value in fields.items()}
-    answers = {name: value for name, value in answers.items() if name.lower() not in OLD}  # ids that a form sent along
+def _answers(place: str, row: Record) -> dict[str, Value]:
+    """The answers by field, without the ids that a form sent along."""
+    fields = {name: text for name, text in row.items() if name.startswith(ANSWER) and name != CROWD}
+    texts = {name.removeprefix(ANSWER): text for name, text in fields.items()}
+    answers = {name: from_text(text) for name, text in texts.items() if name.lower() not in OLD}
     if row.get(CROWD):
         found = decoded(row[CROWD], place, CROWD)
         elements = found[0] if isinstance(found, list) and found else found
         if not isinstance(elements, dict):
             raise DataError(f"{place}: {CROWD} holds no answers; export it again")
         answers |= {name: crowd_value(value, place) for name, value in elements.items()}
-    return Response(
-        cell(row, options.item or "HITId", place),
-        known(row.get("WorkerId")),
-        answers,
-        known(row.get(options.time or "SubmitTime")),
-        (row.get("AssignmentStatus") or "submitted").lower(),
-        row=line,
-        text=known(row.get(text)) if text else None,
-        fields={**row, **{name.removeprefix(INPUT): row[name] for name in row if name.startswith(INPUT)}},
-    )
+    return answers
 
 
-def _tell_repeats(inputs: Sequence[str], given: Sequence[tuple[Response, Record]], options: ReaderOptions) -> None:
+def _tell_repeats(inputs: Sequence[str], rows: Sequence[Record], text: str, options: ReaderOptions) -> None:
     """Warn if one input occurs in several HITs: it is one item, but HIT ids do not show it."""
     hits: dict[tuple[str, ...], str | None] = {}
     several = set()
-    for response, row in given:
+    for row in rows:
         key = tuple(row.get(name, "") for name in inputs)
-        if response.text and hits.setdefault(key, response.item) != response.item:
+        if row.get(text) and hits.setdefault(key, row.get("HITId")) != row.get("HITId"):
             several.add(key)
     if not several:
         return
@@ -122,44 +121,41 @@ def _tell_repeats(inputs: Sequence[str], given: Sequence[tuple[Response, Record]
     options.warnings.append(Warning("inputs_repeated", message))
 
 
-def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
+def _texts(source: Source, inputs: Sequence[str], options: ReaderOptions) -> dict[str, str]:
     """The column with the text of an item, by the item's number in its HIT ("" if it is the only one)."""
-    inputs = [name for name in source.keys if name.startswith(INPUT)]
     if options.text is not None:
         named = [name for name in (options.text, INPUT + options.text) if name in source.keys]
         if not named:
             raise ColumnError(f"{source.name}: there is no field {options.text!r}; fields: {listed(list(source.keys))}")
         return {"": named[0]}
-    usual = [name for name in inputs if name.removeprefix(INPUT).lower() in texts("mturk")]
-    alone = {"": (inputs if len(inputs) == 1 else usual)[0]} if len(inputs) == 1 or usual else {}
     numbered: dict[str, str] = {}
     for name in inputs:
         if match := NUMBERED.fullmatch(name):
             numbered.setdefault(match[2], name)
-    return {**numbered, **alone}
+    usual = [name for name in inputs if name.removeprefix(INPUT).lower() in usual_texts("mturk")]
+    alone = inputs if len(inputs) == 1 else usual
+    return {**numbered, "": alone[0]} if alone else numbered
 
 
-def _boxes(given: Sequence[Mapping[str, Value]]) -> tuple[dict[str, str], set[str]]:
-    """The fields that are check boxes, judged by all answers: one box each, by question, or all ticked ones in one."""
+def _ticked(given: Sequence[Mapping[str, Value]]) -> Iterator[dict[str, Value]]:
+    """The answers with check boxes as the ticked options: fields that hold one box each, or all ticked ones in one."""
     values: defaultdict[str, set[Value]] = defaultdict(set)
     for answers in given:
         for field, value in answers.items():
             values[field].add(value)
     joined = {field for field, seen in values.items() if _is_joined({each for each in seen if isinstance(each, str)})}
     single = [field for field, seen in values.items() if {str(each or "false").lower() for each in seen} <= BOXES]
-    return {field: field.rpartition(".")[0] for field in single if "." in field}, joined
-
-
-def _ticked(fields: Mapping[str, Value], boxes: Mapping[str, str], joined: set[str]) -> dict[str, Value]:
-    """The answers, with check boxes as the ticked options."""
-    answers = {field: value for field, value in fields.items() if field not in boxes}
-    for field, value in answers.items():
-        if field in joined and isinstance(value, str):
-            answers[field] = one_or_more(value.split("|"))
-    on = [field for field in boxes if str(fields.get(field)).lower() in ("true", "on")]
-    for question in dict.fromkeys(boxes.values()):
-        answers[question] = one_or_more(field.rpartition(".")[2] for field in on if boxes[field] == question)
-    return answers
+    questions = {field: field.rpartition(".")[0] for field in single if "." in field}
+    for answers in given:
+        whole = {
+            field: one_or_more(value.split("|")) if field in joined and isinstance(value, str) else value
+            for field, value in answers.items()
+            if field not in questions
+        }
+        on = [field for field in questions if str(answers.get(field)).lower() in ("true", "on")]
+        for question in dict.fromkeys(questions.values()):
+            whole[question] = one_or_more(field.rpartition(".")[2] for field in on if questions[field] == question)
+        yield whole
 
 
 def _is_joined(values: set[str]) -> bool:
@@ -211,20 +207,6 @@ def _numbers(inputs: Iterable[str], fields: Iterable[str]) -> dict[str, tuple[st
     return {field: (stem, number) for stem, fields in several.items() for number, field in fields.items()}
 
 
-def _by_item(
-    fields: Mapping[str, Value], numbers: Mapping[str, tuple[str, str]]
-) -> Iterator[tuple[str, dict[str, Value]]]:
-    """The answers of each item of the HIT by number; unnumbered answers are about the HIT itself."""
-    common = {field: value for field, value in fields.items() if field not in numbers}
-    items: defaultdict[str, dict[str, Value]] = defaultdict(dict)
-    for field, (question, number) in numbers.items():
-        if field in fields:
-            items[number][question] = fields[field]
-    if common:
-        yield "", common
-    yield from ((number, items[number]) for number in sorted(items, key=int))
-
-
 MTURK = Tool(
     name="mturk",
     title="Mechanical Turk",
@@ -268,51 +250,44 @@ def _workers(record: Record) -> list[tuple[str, Any]]:
 def worker_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every answer of every worker; a file's folder is its item."""
     for file in _files(source):
-        folder = Path(file.name).parent.name or Path(file.name).stem
         for place, number, record in file_records(file, options):
+            item, text, row, fields = Path(file.name).parent.name or Path(file.name).stem, None, None, NO_FIELDS
             if HUMAN_LOOP in record:
                 shown, names = part(record, "inputContent", dict, place), ("taskObject", "text", "initialValue")
                 item, text = cell(record, "humanLoopName", place), item_text(shown, options, place, *names)
-                yield from _of_workers(place, record[HUMAN_LOOP], item, text, options)
+                given = [("", each) for each in record[HUMAN_LOOP]]
             elif _is_answers(record):
-                yield from _of_workers(place, record["answers"], folder, None, options)
+                given = [("", each) for each in record["answers"]]
             elif by_label := _workers(record):
                 item = first(record, ("source-ref", "source", "datasetObjectId")) or str(number)
-                text = item_text(record, options, place, "source", "source-ref")
-                for name, each in ((name, each) for name, workers in by_label for each in workers):
-                    content = part(each, "annotationData", dict, place).get("content")
-                    if isinstance(content, str):
-                        content = decoded(content, place, "the content of an annotation")
-                    answers: dict[str, Any] = {name: known(content)}
-                    if isinstance(content, dict):
-                        answers = {key: crowd_value(value, place) for key, value in content.items()}
-                    yield Response(item, _worker(each, options), answers, row=number, text=text, fields=record)
+                text, row, fields = item_text(record, options, place, "source", "source-ref"), number, record
+                given = [(name, each) for name, workers in by_label for each in workers]
             else:
                 raise DataError(
                     f"{place}: the output manifest holds one consolidated label per object and no workers, so "
                     "agreement cannot be measured; give the folder annotations/worker-response of the job's output"
                 )
+            for name, each in given:
+                content: Any = part(each, "answerContent", dict, place)
+                if fields:  # of a custom job
+                    content = part(each, "annotationData", dict, place).get("content")
+                    content = (
+                        decoded(content, place, "the content of an annotation") if isinstance(content, str) else content
+                    )
+                answers: dict[str, Value] = {name: known(content)}
+                if isinstance(content, dict):
+                    answers = {key: crowd_value(value, place) for key, value in content.items()}
+                identity = part(part(each, "workerMetadata", dict, ""), "identityData", dict, "")
+                # --annotator sub is the person, the same in every work team
+                who = identity.get(options.annotator) if options.annotator else each.get("workerId")
+                time = known(each.get("submissionTime"))
+                yield Response(item, known(who), answers, time, row=row, text=text, fields=fields)
 
 
 def _files(source: Source) -> Sequence[File]:
     """The files of a tree of worker responses, or all of them."""
     files = members(source, ".json")
     return [file for file in files if TREE in Path(file.name).parts] or files
-
-
-def _of_workers(
-    place: str, answers: Sequence[Record], item: str, text: str | None, options: ReaderOptions
-) -> Iterator[Response]:
-    for each in answers:
-        content = part(each, "answerContent", dict, place)
-        values = {name: crowd_value(value, place) for name, value in content.items()}
-        yield Response(item, _worker(each, options), values, known(each.get("submissionTime")), text=text)
-
-
-def _worker(answer: Record, options: ReaderOptions) -> str | None:
-    """The worker; ``--annotator sub`` is the person, the same in every work team."""
-    identity = part(part(answer, "workerMetadata", dict, ""), "identityData", dict, "")
-    return known(identity.get(options.annotator)) if options.annotator else known(answer.get("workerId"))
 
 
 GROUND_TRUTH = Tool(

@@ -31,7 +31,7 @@ from spagree.read.tools.records import (
     split_columns,
 )
 from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
 from spagree.read.words import texts
 
 GOLD, REASON = "_gold", "_gold_reason"
@@ -39,17 +39,13 @@ GOLD, REASON = "_gold", "_gold_reason"
 
 def recognise_appen(source: Source) -> bool:
     """Appen's column names, including those of its aggregated report."""
-    return source.shape == TABLE and (source.has("_unit_id", "_worker_id") or _is_aggregated(source))
-
-
-def _is_aggregated(source: Source) -> bool:
-    return source.has("_unit_id") and "_worker_id" not in source.keys and (
-        source.has("_trusted_judgments") or any(name.endswith(":confidence") for name in source.keys))  # fmt: skip
+    has_shares = any(name == "_trusted_judgments" or name.endswith(":confidence") for name in source.keys)
+    return source.shape == TABLE and source.has("_unit_id") and ("_worker_id" in source.keys or has_shares)
 
 
 def appen_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each judgement; tainted workers and test questions are marked."""
-    if _is_aggregated(source):
+    if "_worker_id" not in source.keys:
         raise DataError(
             f"{source.name}: an aggregated report holds no single judgements, so agreement cannot be measured; "
             "download the full report of the job (Results, Full)"
@@ -57,13 +53,14 @@ def appen_responses(source: Source, options: ReaderOptions) -> Iterator[Response
     judgements = list(records(source, options))
     questions = _questions([row for _, _, row in judgements], source, options)
     for place, line, row in judgements:
+        answers = {
+            name: one_or_more(row[name].split("\n")) if "\n" in row[name] else from_text(row[name])
+            for name in questions
+        }
         yield Response(
             cell(row, options.item or "_unit_id", place),
             known(cell(row, "_worker_id", place)),
-            {
-                name: one_or_more(row[name].split("\n")) if "\n" in row[name] else from_text(row[name])
-                for name in questions
-            },
+            answers,
             known(row.get(options.time or "_created_at")),
             "tainted" if row.get("_tainted", "").lower() == "true" else "trusted",
             is_gold=row.get("_golden", "").lower() == "true",
@@ -110,11 +107,6 @@ ASSIGNMENT, INPUT, OUTPUT, CONTROL = "ASSIGNMENT:", "INPUT:", "OUTPUT:", "GOLDEN
 WORKER, TASK, STATUS = ASSIGNMENT + "worker_id", ASSIGNMENT + "task_id", ASSIGNMENT + "status"
 
 
-def recognise_toloka(source: Source) -> bool:
-    """Toloka's column names."""
-    return source.shape == TABLE and source.has(WORKER)
-
-
 def toloka_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Tasks with their assignments.
 
@@ -154,7 +146,7 @@ TOLOKA = Tool(
     name="toloka",
     title="Toloka",
     fields={"item": "INPUT", "annotator": WORKER, "time": ASSIGNMENT + "submitted"},
-    recognise=recognise_toloka,
+    recognise=shows((TABLE, WORKER)),
     responses=toloka_responses,
     statuses={"rejected": "rejected", "skipped": "skipped", "expired": "expired", "active": "pending"},
     counted=("submitted", "approved"),
@@ -162,35 +154,24 @@ TOLOKA = Tool(
 )
 
 
-WANTED = (
-    "user_name",
-    "created_at",
-    "gold_standard",
-    "workflow_id",
-    "annotations",
-    "subject_data",
-    "subject_ids",
-)
+WANTED = {"user_name", "created_at", "gold_standard", "workflow_id", "annotations", "subject_data", "subject_ids"}
 NOT_LOGGED_IN = "not-logged-in-"
-
-
-def recognise_zooniverse(source: Source) -> bool:
-    """The columns of the classification export."""
-    return source.shape == TABLE and source.has("subject_ids", "annotations", "user_name")
 
 
 def zooniverse_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each classification; tasks of different workflows are different questions."""
-    wanted = {*WANTED, options.item, options.annotator, options.time}
-    classifications = list(records(source, options, wanted.__contains__))
-    names = _names({(row.get("workflow_id", ""), task, as_text(annotation.get("task_label")))
-                    for place, _, row in classifications for task, annotation in _tasks(place, row)})  # fmt: skip
+    wanted = WANTED | {options.item, options.annotator, options.time}
+    rows = [(*entry, _tasks(entry[0], entry[2])) for entry in records(source, options, wanted.__contains__)]
+    asked = {(flow, task, text) for *_, tasks in rows for flow, task, text, _ in tasks}
+    flows = Counter(task for _, task in {(flow, task) for flow, task, _ in asked})
+    labels = Counter((flow, task) for flow, task, text in asked if text)
     unknown = 0
-    for place, line, row in classifications:
+    for place, line, row, tasks in rows:
         answers: dict[str, Value] = {}
-        for task, annotation in _tasks(place, row):
-            name = names[row.get("workflow_id", ""), task, as_text(annotation.get("task_label"))]
-            answers.update(_values(place, name, annotation.get("value")))
+        for flow, task, label, value in tasks:  # with its workflow and text where one name asks different things
+            name = f"{flow}/{task}" if flows[task] > 1 else task
+            name += f": {label}" if label and labels[flow, task] > 1 else ""
+            answers.update(_values(place, name, value))
         who = known(cell(row, options.annotator or "user_name", place))
         unknown += (who or "").startswith(NOT_LOGGED_IN)
         item, is_gold = cell(row, options.item or "subject_ids", place), row.get("gold_standard", "").lower() == "true"
@@ -206,28 +187,13 @@ def zooniverse_responses(source: Source, options: ReaderOptions) -> Iterator[Res
         options.warnings.append(Warning("not_logged_in", message))
 
 
-def _tasks(place: str, row: Record) -> list[tuple[str, Record]]:
+def _tasks(place: str, row: Record) -> list[tuple[str, str, str, Any]]:
+    """The tasks of a classification: workflow, name, text of the question, and value."""
     tasks = decoded(cell(row, "annotations", place), place, "annotations")
     if not isinstance(tasks, list) or not all(isinstance(annotation, dict) for annotation in tasks):
         raise DataError(f"{place}: annotations should be a list of tasks, found {shown(as_text(tasks))}; export again")
-    return [(cell(annotation, "task", place), annotation) for annotation in tasks]
-
-
-def _names(tasks: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """The name of each task, with its workflow and text if the same name asks different things.
-
-    >>> _names({("7", "T0", "Cat?"), ("7", "T0", "Dog?"), ("7", "T1", "How many?")})[("7", "T0", "Dog?")]
-    'T0: Dog?'
-    """
-    workflows = {(task, workflow) for workflow, task, _ in tasks}
-    texts = {(workflow, task, text) for workflow, task, text in tasks if text}
-    in_several, asks_several = Counter(task for task, _ in workflows), Counter((w, task) for w, task, _ in texts)
-    return {
-        (workflow, task, text): (f"{workflow}/" if in_several[task] > 1 else "")
-        + task
-        + (f": {text}" if text and asks_several[workflow, task] > 1 else "")
-        for workflow, task, text in tasks
-    }
+    flow = row.get("workflow_id", "")
+    return [(flow, cell(each, "task", place), as_text(each.get("task_label")), each.get("value")) for each in tasks]
 
 
 def _values(place: str, task: str, value: Any) -> list[tuple[str, Value]]:
@@ -256,7 +222,7 @@ ZOONIVERSE = Tool(
     name="zooniverse",
     title="Zooniverse",
     fields={"item": "subject_ids", "annotator": "user_name", "time": "created_at"},
-    recognise=recognise_zooniverse,
+    recognise=shows((TABLE, "subject_ids", "annotations", "user_name")),
     responses=zooniverse_responses,
     renames=("item", "annotator", "time"),
 )

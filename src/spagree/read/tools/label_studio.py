@@ -32,20 +32,12 @@ from spagree.read.tools.records import (
     split_columns,
 )
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
-from spagree.read.tools.tool import KEPT, NO_FIELDS, ReaderOptions, Response, Tool, Value, address_in
+from spagree.read.tools.tool import KEPT, NO_FIELDS, ReaderOptions, Response, Tool, Value, address_in, shows
 from spagree.read.words import texts
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
+ROWS = ("annotation_id", "annotator", "lead_time")
 TOOL_COLUMNS = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
-
-
-def recognise(source: Source) -> bool:
-    """Tasks with annotations, one row per annotation, or the tables of its database."""
-    if source.shape in (DATABASE, SERVER):
-        return source.has("task_completion", "htx_user")
-    is_tasks = source.shape == OBJECTS and source.has("annotations", "data")
-    is_rows = source.shape in (OBJECTS, TABLE) and source.has("annotation_id", "annotator", "lead_time")
-    return is_tasks or is_rows
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -74,9 +66,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         repeated = count(seen.repeated, "result repeats", "results repeat")
         message = f"{repeated} a control within an annotation; all results of a control count as one set"
         options.warnings.append(Warning("several_results", message))
-    options.notes.update(
-        dict.fromkeys(seen.ratings, f"stars are ordered: {opt.metric('ordinal')} gives credit for near misses")
-    )
+    hint = f"stars are ordered: {opt.metric('ordinal')} gives credit for near misses"
+    options.notes.update(dict.fromkeys(seen.ratings, hint))
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
@@ -90,8 +81,11 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
     names = [name for name in every if name not in TOOL_COLUMNS and name not in clashing]
     ordered = [list(row) for row in rows]
     if any(keys != sorted(keys) for keys in ordered):
-        behind = {name for keys in ordered for name in keys[_place(keys, "id") : _place(keys, "annotator")]}
-        return tuple(name for name in names if name in behind)
+        wanted = set[str | None]()
+        for keys in ordered:
+            places = [keys.index(name) if name in keys else 0 for name in ("id", "annotator")]
+            wanted.update(keys[slice(*places)])
+        return tuple(name for name in names if name in wanted)
     data = {name for row in rows if not known(row.get("annotation_id")) for name in names if known(row[name])}
     annotated = [(as_text(row.get("id")), row) for row in rows if known(row.get("annotation_id"))]
     columns = split_columns(annotated, [name for name in names if name not in data])
@@ -99,20 +93,14 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
     return tuple(name for name in names if name in wanted)
 
 
-def _place(keys: Sequence[str], name: str) -> int:
-    return keys.index(name) if name in keys else 0
-
-
 def _task(row: Record, controls: Sequence[str], options: ReaderOptions) -> Record:
     """A row of JSON-MIN, CSV or TSV as a task with one annotation; skips and ground truth are not marked in rows."""
     made = options.time or "created_at"
-    annotation = {"id": row["annotation_id"], made: row.get(made)}
-    annotation["completed_by"] = row.get("annotator") if options.annotator in NUMBER_OF_USER else None
-    annotation["result"] = [
-        {"from_name": name, "value": value} for name in controls if name in row for value in _values(row[name])
-    ]
-    data = {name: value for name, value in row.items() if name not in controls}
     answers = {name: row[name] for name in controls if name in row}
+    result = [{"from_name": name, "value": value} for name, given in answers.items() for value in _values(given)]
+    who = row.get("annotator") if options.annotator in NUMBER_OF_USER else None
+    annotation = {"id": row["annotation_id"], made: row.get(made), "completed_by": who, "result": result}
+    data = {name: value for name, value in row.items() if name not in controls}
     return {**answers, "id": cell(row, "id", ""), "data": data, "annotations": [annotation]}
 
 
@@ -153,11 +141,8 @@ def task_responses(place: str, task: Record, options: ReaderOptions, named: Alia
                 yield Response(item + suffix, by, values, time, status, is_gold, number, text, is_whole, task)
     for draft in part(task, "drafts", list, place):
         if isinstance(draft, dict):
-            who, by_suffix = (
-                person(draft.get("user"), options),
-                answers(place, part(draft, "result", list, place), named, seen, data),
-            )
-            for suffix, values in by_suffix.items():
+            who = person(draft.get("user"), options)
+            for suffix, values in answers(place, part(draft, "result", list, place), named, seen, data).items():
                 yield Response(item + suffix, who, values, status="draft", row=AFTER_ALL, text=text, fields=task)
 
 
@@ -196,33 +181,27 @@ class Seen:
 Aliases = Mapping[str, Mapping[str, str]]  # stored value of a choice → its text, by control
 
 
-class _Config(HTMLParser):
-    """Parses the labelling configuration tag by tag: Choice elements inside their control."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.control = ""
-        self.aliases: dict[str, dict[str, str]] = {}
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember the control, and each choice with an alias."""
-        attributes = dict(attrs)
-        if attributes.get("name") and attributes.get("toname"):
-            self.control = attributes["name"] or ""
-        if tag == "choice" and attributes.get("alias") and attributes.get("value"):
-            self.aliases.setdefault(self.control, {})[attributes["alias"] or ""] = attributes["value"] or ""
-
-
 @lru_cache(maxsize=100)
 def aliases(config: str) -> Aliases:
-    """The aliases in a labelling configuration.
+    """The aliases in a labelling configuration: of the choices inside each control.
 
     >>> aliases('<Choices name="mood" toName="t"><Choice value="Neutral" alias="neu"/></Choices>')
     {'mood': {'neu': 'Neutral'}}
     """
-    parser = _Config()
-    parser.feed(config)
-    return parser.aliases
+    found: dict[str, dict[str, str]] = {}
+    control = ""
+
+    class Config(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            nonlocal control
+            attributes = {name: text or "" for name, text in attrs}
+            if attributes.get("name") and attributes.get("toname"):
+                control = attributes["name"]
+            if tag == "choice" and attributes.get("alias") and attributes.get("value"):
+                found.setdefault(control, {})[attributes["alias"]] = attributes["value"]
+
+    Config().feed(config)
+    return found
 
 
 def config_aliases(options: ReaderOptions) -> Aliases:
@@ -374,7 +353,13 @@ TOOL = Tool(
     name="label-studio",
     title="Label Studio",
     fields={"item": "id", "annotator": "completed_by", "label": "result", "time": "created_at"},
-    recognise=recognise,
+    recognise=shows(
+        (DATABASE, "task_completion", "htx_user"),
+        (SERVER, "task_completion", "htx_user"),
+        (OBJECTS, "annotations", "data"),
+        (OBJECTS, *ROWS),
+        (TABLE, *ROWS),
+    ),
     responses=responses,
     statuses={"cancelled": "cancelled", "draft": "draft"},
     counted=("submitted",),

@@ -8,15 +8,10 @@ from spagree.errors import DataError
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
 from spagree.read.words import texts
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
-
-
-def recognise(source: Source) -> bool:
-    """Data rows with projects, and similar files that are refused by name."""
-    return source.shape == OBJECTS and (source.has("data_row", "projects") or source.has(*OLD) or source.has(*IMPORT))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -78,7 +73,7 @@ TOOL = Tool(
     name="labelbox",
     title="Labelbox",
     fields={"item": "data_row.id", "annotator": "created_by", "time": "created_at"},
-    recognise=recognise,
+    recognise=shows((OBJECTS, "data_row", "projects"), (OBJECTS, *OLD), (OBJECTS, *IMPORT)),  # two are refused
     responses=responses,
     tells_seen=True,
     statuses={"skipped": "skipped"},

@@ -32,20 +32,15 @@ SMALL = 64
 
 
 def records(
-    origin: Source,
-    options: ReaderOptions,
-    wanted: Callable[[str], bool] = bool,
+    source: Source, options: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
 ) -> Iterator[tuple[str, int, Record]]:
     """Every record of every file, with its location for messages and its number."""
-    for file in origin.files:
-        yield from file_records(file, options, wanted)
+    for file in source.files:
+        yield from file_records(file, options, wanted, omitted)
 
 
 def file_records(
-    file: File,
-    options: ReaderOptions,
-    wanted: Callable[[str], bool] = bool,
-    omitted: Sequence[str] = (),
+    file: File, options: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
 ) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, typed or as text, or objects of a JSON file.
 

@@ -189,6 +189,11 @@ class Chosen:
                 raise DataError(f"{opt.where(condition)}: no record matches; field {shown(name)} holds {values}")
 
 
+def shows(*signs: tuple[str, ...]) -> Callable[[Source], bool]:
+    """Recognises a source by any of the signs: a shape, and keys that it must have."""
+    return lambda source: any(source.shape == shape and source.has(*keys) for shape, *keys in signs)
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool whose exports can be read.
