@@ -48,33 +48,33 @@ FEATURES = b'"%FEATURE_STRUCTURES"'  # in every CAS written as JSON
 def recognise(source: Source) -> bool:
     """The six columns that say where the annotation is, or a folder per document with a file per annotator."""
     if source.shape in (FOLDER, ARCHIVE):
-        if any(_is_document(name, ".tsv", XMI) for name in source.keys):
+        if any(_is_document(PurePosixPath(name), ".tsv", XMI) for name in source.keys):
             return True
-        is_open = any(_is_document(name, CAS, PACKED) for name in source.keys)
+        is_open = any(_is_document(PurePosixPath(name), CAS, PACKED) for name in source.keys)
         return is_open and next(_cases(source), None) is not None
     return source.shape == TABLE and source.has(*PLACE)
 
 
-def _is_document(name: str, *suffixes: str) -> bool:
-    path = PurePosixPath(name)
+def _is_document(path: PurePosixPath, *suffixes: str) -> bool:
     return path.suffix in suffixes and "." in path.parent.name and path.stem not in NOBODY
 
 
-def _cases(source: Source) -> Iterator[tuple[str, bytes, frozenset[str]]]:
-    """The documents as CAS: their names and contents, and the features known to hold values and no references."""
-    for name, content in inside(source, XMI, CAS, PACKED):
-        path = PurePosixPath(name)
-        if not _is_document(name, XMI, CAS, PACKED):
+def _cases(source: Source) -> Iterator[tuple[PurePosixPath, str, bytes, frozenset[str]]]:
+    """The documents as CAS: path, place and content, and the features known to hold values and no references."""
+    for path, place, content in inside(source, XMI, CAS, PACKED):
+        if not _is_document(path, XMI, CAS, PACKED):
             continue
         if path.suffix == PACKED and is_zipfile(io.BytesIO(content)):  # under any name: a document and its types
-            with opened_zip(io.BytesIO(content), f"{source.name}/{name}") as archive:
+            with opened_zip(io.BytesIO(content), place) as archive:
                 files = {each: archive.read(each) for each in archive.namelist() if each.endswith((XMI, ".xml"))}
             types = [content for each, content in files.items() if each.endswith(".xml")]
-            plain = frozenset(feature for each in types for feature in _plain_features(name, each))
-            cases = {str(path.with_name(PurePosixPath(each).name)): each for each in files if each.endswith(XMI)}
-            yield from ((own, files[each], plain) for own, each in cases.items() if _is_document(own, XMI))
+            plain = frozenset(feature for each in types for feature in _plain_features(str(path), each))
+            for name, each in files.items():
+                own = path.with_name(PurePosixPath(name).name)
+                if name.endswith(XMI) and _is_document(own, XMI):
+                    yield own, f"{source.name}/{own}", each, plain
         elif path.suffix == XMI or (path.suffix == CAS and FEATURES in content):
-            yield name, content, frozenset()
+            yield path, place, content, frozenset()
 
 
 def _plain_features(place: str, types: bytes) -> Iterator[str]:
@@ -112,48 +112,43 @@ def _question(layer: str, feature: str) -> str:
 def _documents(source: Source) -> Iterator[Response]:
     """The spans of each annotator in each document, by layer and feature."""
     states = {}
-    for _, content in inside(source, ".json"):
+    for _, _, content in inside(source, ".json"):
         project = json.loads(content) if FEATURES not in content else {}
         for document in project.get("annotation_documents") or () if isinstance(project, dict) else ():
             states[document["name"], document["user"]] = document["state"].lower()
-    found = []
-    for name, content in inside(source, ".tsv"):
-        if _is_document(name, ".tsv"):
-            path = PurePosixPath(name)
-            item, who = path.parent.name, path.stem
-            found.append((item, who, *_document(f"{source.name}/{name}", content.decode("utf-8-sig"))))
+    found = [
+        (path, *_document(place, content.decode("utf-8-sig")))
+        for path, place, content in inside(source, ".tsv")
+        if _is_document(path, ".tsv")
+    ]
     found += _of_cases(source)
-    given = [(question, marks.marks) for _, _, spans, _ in found for question, marks in spans.items()]
+    given = [(question, marks.marks) for _, spans, _ in found for question, marks in spans.items()]
     valued = {question for question, marks in given if any(mark.label for mark in marks)}
     layers = {question.partition(".")[0] for question in valued}
-    for item, who, spans, text in found:  # features that nobody filled in do not name the spans of a layer
+    for path, spans, text in found:  # features that nobody filled in do not name the spans of a layer
         kept = {name: marks for name, marks in spans.items() if name in valued or name.partition(".")[0] not in layers}
-        status = states.get((item, who), "")
-        yield Response(item, who, dict(kept), status=status, text=text, is_complete=True)
+        item, who = path.parent.name, path.stem
+        yield Response(item, who, dict(kept), status=states.get((item, who), ""), text=text, is_complete=True)
 
 
-def _of_cases(source: Source) -> Iterator[tuple[str, str, dict[str, Marks], str]]:
+def _of_cases(source: Source) -> Iterator[tuple[PurePosixPath, dict[str, Marks], str]]:
     """The same of documents written as CAS, in which a feature without a value does not appear."""
     given = []
     features: dict[str, dict[str, None]] = {}  # of each layer, in any document
-    for name, content, plain in _cases(source):
-        place = f"{source.name}/{name}"
-        text, spans = _xmi(place, content, plain) if name.endswith(XMI) else _json(place, content)
+    for path, place, content, plain in _cases(source):
+        text, spans = _xmi(place, content, plain) if path.suffix == XMI else _json(place, content)
         for layer, values, _ in spans:
             features.setdefault(layer, {}).update((feature, None) for feature in values if feature not in OWN)
-        given.append((PurePosixPath(name), place, text, spans))
+        given.append((path, place, text, spans))
     questions = {layer: [*names] or [""] for layer, names in features.items()}
     for path, place, text, spans in given:
-        marks = {
-            _question(layer, feature): Marks(place, [], [text], (UTF16,))
-            for layer, names in questions.items()
-            for feature in names
-        }
+        every = [_question(layer, feature) for layer, names in questions.items() for feature in names]
+        marks = {question: Marks(place, [], [text], (UTF16,)) for question in every}
         for layer, values, where in spans:
             for feature in questions[layer]:
                 mark = Mark(as_text(values.get(feature, "")), values["begin"], values["end"], place=where)
                 marks[_question(layer, feature)].marks.append(mark)
-        yield path.parent.name, path.stem, marks, text
+        yield path, marks, text
 
 
 Spans = list[tuple[str, Mapping[str, Any], str]]  # layer, features and ends, place

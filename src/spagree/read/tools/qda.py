@@ -57,8 +57,7 @@ def _database_tool(
     def recognise(source: Source) -> bool:
         return any(name.endswith(suffix) for name in source.keys) if source.shape == FOLDER else source.has(*tables)
 
-    def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-        del options
+    def responses(source: Source, _: ReaderOptions) -> Iterator[Response]:
         projects = [source]
         if source.shape == FOLDER:
             paths = [Path(source.path) / name for name in source.keys if name.endswith(suffix)]
@@ -106,43 +105,42 @@ TAGUETTE_TOOL = _database_tool(
 )
 
 
-def _is_exchanged(source: Source) -> bool:
+def recognise_refi(source: Source) -> bool:
+    """An archive with the project in it."""
     return source.shape == ARCHIVE and any(name.endswith(".qde") for name in source.keys)
 
 
-def _exchanged(source: Source, options: ReaderOptions) -> Iterator[Response]:
+def refi_responses(source: Source, _: ReaderOptions) -> Iterator[Response]:
     """The codings of texts; what is coded in pictures, audio and video is left aside."""
-    del options
-    files = dict(inside(source, ".qde", ".txt"))
+    files = {path: content for path, _, content in inside(source, ".qde", ".txt")}
     project = ElementTree.fromstring(  # noqa: S314 (expat limits what entities become)
-        next((content for name, content in files.items() if name.endswith(".qde")), b"")
+        next((content for path, content in files.items() if path.suffix == ".qde"), b"")
     )
     users = {user.get("guid"): user.get("name") for user in project.iter(f"{REFI}User")}
     codes = {code.get("guid"): code.get("name") for code in project.iter(f"{REFI}Code")}
-    texts = {Path(name).name: content.decode("utf-8-sig") for name, content in files.items()}
+    texts = {path.name: content.decode("utf-8-sig") for path, content in files.items()}
     for place in project.find(f"{REFI}Sources") or ():
         representation = place.find(f"{REFI}Representation")
         path = (place if representation is None else representation).get("plainTextPath") or ""
-        text = texts.get(path.removeprefix(INTERNAL))
+        text, name = texts.get(path.removeprefix(INTERNAL)), place.get("name") or ""
         given: defaultdict[str | None, list[Mark]] = defaultdict(list)
         for selection in place.iter(f"{REFI}PlainTextSelection"):
             start, end = selection.get("startPosition"), selection.get("endPosition")
             for coding in selection.findall(f"{REFI}Coding"):
                 code = coding.find(f"{REFI}CodeRef")
-                name = codes.get(code.get("targetGUID")) if code is not None else None
-                given[users.get(coding.get("creatingUser"))].append(Mark(name or "", start, end))
+                label = codes.get(code.get("targetGUID")) if code is not None else None
+                given[users.get(coding.get("creatingUser"))].append(Mark(label or "", start, end))
         for who, marks in given.items():
-            name = place.get("name") or ""
-            known = Marks(f"{source.name}: {name}", marks, [text] if text else [], (CHARACTERS, UTF16))
-            yield Response(name, who, {"code": known}, text=text)
+            coded = Marks(f"{source.name}: {name}", marks, [text] if text else [], (CHARACTERS, UTF16))
+            yield Response(name, who, {"code": coded}, text=text)
 
 
 REFI_TOOL = Tool(
     name="refi-qda",
     title="REFI-QDA",
     fields={"item": "source", "annotator": "user"},
-    recognise=_is_exchanged,
-    responses=_exchanged,
+    recognise=recognise_refi,
+    responses=refi_responses,
     renames=(),
     shapes=(ARCHIVE,),
 )

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from sys import intern
 from typing import Any, NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
@@ -24,7 +24,7 @@ from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text, objects
 from spagree.read.files.paths import File, opened_zip, with_kind
-from spagree.read.tools.source import FOLDER, SERVER, Source
+from spagree.read.tools.source import ARCHIVE, FOLDER, SERVER, Source
 from spagree.read.tools.tool import ReaderOptions, Value, object_of
 
 Record = Mapping[str, Any]
@@ -101,14 +101,18 @@ def members(source: Source, *endings: str, may_be_empty: bool = False) -> list[F
     return [with_kind(File(path, str(path))) for path in paths if not may_be_empty or path.stat().st_size]
 
 
-def inside(source: Source, *suffixes: str) -> Iterator[tuple[str, bytes]]:
-    """The files with these endings in a folder or an archive, with their names in it."""
+def inside(source: Source, *suffixes: str) -> Iterator[tuple[PurePosixPath, str, bytes]]:
+    """The files with these endings in a folder or an archive, or those named: path in it, place, content."""
     names = [name for name in source.keys if name.lower().endswith(suffixes)]
     if source.shape == FOLDER:
-        yield from ((name, (Path(source.path) / name).read_bytes()) for name in names)
+        files = [(name, f"{source.name}/{name}", Path(source.path) / name) for name in names]
+    else:
+        files = [(Path(file.name).name, file.name, file.path) for file in source.files]
+    if source.shape != ARCHIVE:
+        yield from ((PurePosixPath(name), place, path.read_bytes()) for name, place, path in files)
         return
     with opened_zip(Path(source.path), source.name) as archive:
-        yield from ((name, archive.read(name)) for name in names)
+        yield from ((PurePosixPath(name), f"{source.name}/{name}", archive.read(name)) for name in names)
 
 
 VERSION = re.compile(rb"""^((?:\xef\xbb\xbf)?<\?xml\s+version=["'])1\.1""")  # expat reads 1.0, and they hardly differ

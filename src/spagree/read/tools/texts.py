@@ -14,7 +14,7 @@ from spagree.read.files.json import as_text
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import Record, cell, entries, file_records, first, inside, members
 from spagree.read.tools.source import ARCHIVE, FOLDER, OBJECTS, TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
 
 SPAN = re.compile(r"T\d+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t?(.*)")
 
@@ -26,10 +26,9 @@ def recognise_brat(source: Source) -> bool:
 
 def brat_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The spans of each annotator; an empty file is there before anybody works on the text, so it shows no visit."""
-    files = {name: content.decode("utf-8-sig") for name, content in inside(source, ".ann", ".txt")}
+    files = {path: (place, data.decode("utf-8-sig")) for path, place, data in inside(source, ".ann", ".txt")}
     apart = 0
-    for name, content in files.items():
-        path = PurePosixPath(name)
+    for path, (place, content) in files.items():
         if path.suffix != ".ann" or not content.strip():
             continue
         if len(path.parts) == 1:
@@ -37,24 +36,22 @@ def brat_responses(source: Source, options: ReaderOptions) -> Iterator[Response]
                 f"{source.name}: annotations of one person, or of people who are not named; give a folder that has a "
                 "folder of the same texts for each annotator"
             )
-        text = files.get(str(path.with_suffix(".txt")))
-        marks = Marks(name, [], [] if text is None else [text])
+        _, text = files.get(path.with_suffix(".txt"), ("", None))
+        marks = Marks(str(path), [], [] if text is None else [text])
         for number, line in enumerate(content.splitlines(), 1):
             if (span := SPAN.fullmatch(line)) is None:
                 if line.startswith("T"):
-                    raise DataError(f"{source.name}/{name}:{number}: not a span as brat writes it; export it again")
+                    raise DataError(f"{place}:{number}: not a span as brat writes it; export it again")
                 continue  # relations, events, attributes and notes
             ends = span[2].replace(";", " ").split()
             apart += ";" in span[2]
             quote = None if ";" in span[2] else span[3]
-            marks.marks.append(Mark(span[1], ends[0], ends[-1], quote, f"{source.name}/{name}:{number}"))
+            marks.marks.append(Mark(span[1], ends[0], ends[-1], quote, f"{place}:{number}"))
         item = str(PurePosixPath(*path.parts[1:]).with_suffix(""))
         yield Response(item, path.parts[0], {"span": marks}, text=text)
     if apart:
-        message = (
-            f"{count(apart, 'mark')} of several parts: each counts from the start of its first to the end of its last"
-        )
-        options.warnings.append(Warning("marks_in_parts", message))
+        parts = "each counts from the start of its first to the end of its last"
+        options.warnings.append(Warning("marks_in_parts", f"{count(apart, 'mark')} of several parts: {parts}"))
 
 
 BRAT = Tool(
@@ -70,13 +67,6 @@ BRAT = Tool(
 
 EXAMPLE = ("dataset", "split", "example_idx", "setup_id")
 CATEGORY = re.compile(r"^- name: *(.+?) *$", re.MULTILINE)
-
-
-def recognise_factgenie(source: Source) -> bool:
-    """Annotations of outputs, alone or in the folder of their campaign."""
-    if source.shape == FOLDER:
-        return source.has("config.yaml", "annotations.jsonl")
-    return source.shape == OBJECTS and source.has("annotations", *EXAMPLE)
 
 
 def factgenie_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -105,7 +95,7 @@ FACTGENIE = Tool(
     name="factgenie",
     title="factgenie",
     fields={"item": "dataset, split, example_idx, setup_id", "annotator": "annotator_group"},
-    recognise=recognise_factgenie,
+    recognise=shows((FOLDER, "config.yaml", "annotations.jsonl"), (OBJECTS, "annotations", *EXAMPLE)),
     responses=factgenie_responses,
     renames=("annotator",),
     shapes=(FOLDER,),
@@ -117,11 +107,6 @@ ERROR = ("system", "doc", "rater", "source", "target", "category", "severity")
 SEGMENT = ("globalSegId", "global_seg_id", "seg_id", "docSegId")
 OPENED, CLOSED = "<v>", "</v>"
 CONTROLS, NONE = "HOTW-test", "no-error"
-
-
-def recognise_mqm(source: Source) -> bool:
-    """The columns of the campaigns since 2020."""
-    return source.shape == TABLE and source.has(*ERROR)
 
 
 def mqm_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -159,7 +144,7 @@ MQM = Tool(
     name="mqm",
     title="MQM",
     fields={"item": "system, doc, segment", "annotator": "rater"},
-    recognise=recognise_mqm,
+    recognise=shows((TABLE, *ERROR)),
     responses=mqm_responses,
     renames=(),
     tells_seen=True,

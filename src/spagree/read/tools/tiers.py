@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from spagree.errors import DataError
 from spagree.messages import Warning, listed
-from spagree.read.files.paths import File, head
 from spagree.read.tools.marks import Mark, Marks
-from spagree.read.tools.records import elements
+from spagree.read.tools.records import elements, inside
 from spagree.read.tools.source import FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
@@ -27,27 +25,24 @@ NOBODY = frozenset(("", "Original markups"))  # GATE's own sets: the default one
 SEGMENTS = frozenset(("Token", "SpaceToken", "Sentence", "Split", "paragraph"))  # of programs, in any set
 
 
-def _tool(name: str, title: str, suffix: str, question: str, tiers: Callable[[File], Tiers], root: bytes = b"") -> Tool:
-    """A program whose files end in ``suffix``, and have ``root`` near their beginning."""
-
-    def files(source: Source) -> list[tuple[str, File]]:
-        if source.shape == FOLDER:
-            names = [Path(name) for name in source.keys if name.lower().endswith(suffix)]
-            return [(str(each.with_suffix("")), File(source.path / each, f"{source.name}/{each}")) for each in names]
-        is_one = all(file.name.lower().endswith(suffix) for file in source.files)
-        return [(Path(file.name).stem, file) for file in source.files] if is_one else []
+def _tool(
+    name: str, title: str, suffix: str, question: str, tiers: Callable[[str, bytes], Tiers], root: bytes = b""
+) -> Tool:
+    """A program whose files end in ``suffix``, and have ``root`` near their beginning; the tiers are of one file."""
 
     def recognise(source: Source) -> bool:
-        found = files(source)
-        return bool(found) and root in head(found[0][1], START)
+        if source.shape != FOLDER and not all(file.name.lower().endswith(suffix) for file in source.files):
+            return False
+        _, _, content = next(inside(source, suffix), ("", "", None))
+        return content is not None and root in content[:START]
 
     def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         people: dict[str, None] = {}
-        for item, file in files(source):
-            for who, marks, texts in tiers(file):
+        for path, place, content in inside(source, suffix):
+            for who, marks, texts in tiers(place, content):
                 people.setdefault(who)
-                given = Marks(f"{file.name}: {question} {who}", marks, texts)
-                yield Response(item, who, {question: given}, text=next(iter(texts), None))
+                given = Marks(f"{place}: {question} {who}", marks, texts)
+                yield Response(str(path.with_suffix("")), who, {question: given}, text=next(iter(texts), None))
         named = f"each {question} counts as an annotator: {listed(list(people), 10)}"
         message = f"{named}; if they are speakers or programs, this is no agreement"
         options.warnings.append(Warning("tiers_are_annotators", message))
@@ -63,9 +58,9 @@ def _tool(name: str, title: str, suffix: str, question: str, tiers: Callable[[Fi
     )
 
 
-def _elan(file: File) -> Tiers:
+def _elan(_: str, content: bytes) -> Tiers:
     """The tiers whose annotations have times; a person without annotations has an empty tier."""
-    document = ElementTree.parse(file.path).getroot()  # noqa: S314 (expat limits what entities become)
+    document = ElementTree.fromstring(content)  # noqa: S314 (expat limits what entities become)
     times = {slot.get("TIME_SLOT_ID"): slot.get("TIME_VALUE") for slot in document.iter("TIME_SLOT")}
     for tier in document.iter("TIER"):
         name, marks = tier.get("ANNOTATOR") or tier.get("TIER_ID") or "", []
@@ -77,9 +72,8 @@ def _elan(file: File) -> Tiers:
             yield name, marks, []
 
 
-def _praat(file: File) -> Tiers:
+def _praat(place: str, content: bytes) -> Tiers:
     """The tiers of intervals, in the long and the short form; gaps are intervals without text."""
-    content = file.path.read_bytes()
     text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     values = iter(
         [match[1].replace('""', '"') if match[2] is None else float(match[2]) for match in VALUE.finditer(text)]
@@ -92,16 +86,16 @@ def _praat(file: File) -> Tiers:
             if kind == "IntervalTier":
                 yield str(name), [Mark(str(label), start, end) for start, end, label in parts if str(label).strip()], []
     except (StopIteration, RuntimeError, ValueError):
-        raise DataError(f"{file.name}: not a TextGrid as Praat writes it; save it again as text") from None
+        raise DataError(f"{place}: not a TextGrid as Praat writes it; save it again as text") from None
 
 
-def _gate(file: File) -> Tiers:
+def _gate(place: str, content: bytes) -> Tiers:
     """The named sets of annotations; nodes between characters tell where they begin and end."""
     nodes: dict[str, int] = {}
     text: list[str] = []
     size, is_text, who = 0, False, ""
     found: dict[str, list[tuple[Any, ...]]] = {}
-    for name, attributes, line, between in elements(file.name, file.path.read_bytes()):
+    for name, attributes, line, between in elements(place, content):
         if name.endswith("TextWithNodes"):
             is_text = not name.startswith("/")
         elif name == "Node":
@@ -120,8 +114,8 @@ def _gate(file: File) -> Tiers:
         marks = []
         for kind, start, end, line in made:
             if start not in nodes or end not in nodes:
-                raise DataError(f"{file.name}:{line}: a mark from node {start} to {end}, which the text does not have")
-            marks.append(Mark(kind, nodes[start], nodes[end], place=f"{file.name}:{line}"))
+                raise DataError(f"{place}:{line}: a mark from node {start} to {end}, which the text does not have")
+            marks.append(Mark(kind, nodes[start], nodes[end], place=f"{place}:{line}"))
         yield who, marks, ["".join(text)]
 
 
