@@ -33,16 +33,16 @@ MODULES = {
     "huggingface": "nested:HUGGINGFACE",
     "inception": "inception",
     "zooniverse": "crowds:ZOONIVERSE",
-    "brat": "texts:BRAT",
-    "factgenie": "texts:FACTGENIE",
-    "mqm": "texts:MQM",
-    "qualcoder": "qda:QUALCODER_TOOL",
-    "rqda": "qda:RQDA_TOOL",
-    "refi-qda": "qda:REFI_TOOL",
-    "taguette": "qda:TAGUETTE_TOOL",
-    "elan": "tiers:ELAN",
-    "praat": "tiers:PRAAT",
-    "gate": "tiers:GATE",
+    "brat": "marking:BRAT",
+    "factgenie": "marking:FACTGENIE",
+    "mqm": "marking:MQM",
+    "qualcoder": "marking:QUALCODER_TOOL",
+    "rqda": "marking:RQDA_TOOL",
+    "refi-qda": "marking:REFI_TOOL",
+    "taguette": "marking:TAGUETTE_TOOL",
+    "elan": "marking:ELAN",
+    "praat": "marking:PRAAT",
+    "gate": "marking:GATE",
     "langfuse": "traces:LANGFUSE",
     "langsmith": "traces:LANGSMITH",
     "phoenix": "traces:PHOENIX",
@@ -70,20 +70,17 @@ CVAT_HOLDS = "a CVAT export: boxes, tracks and tags of images, without who drew 
 BRAT = re.compile(r"(T\d+\t\S+ \d+ \d+|[RE]\d+\t\S+ \S+:\S+|A\d+\t\S+ [TER]\d+)")
 CVAT = re.compile(r"<annotations>.*?<(version|meta|image|track)\b", re.DOTALL)
 # Tools whose JSON is not read: the keys that identify them, and where the classes and annotators are.
-JSON_TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "V7": (("item", "annotations", "version"), "annotations[].name and .annotators[].email"),
-    "SuperAnnotate": (("instances", "metadata"), "instances[].className and .createdBy.email"),
-    "LightTag": (("examples", "schema"), "examples[].classifications[].classname and .annotated_by[].annotator"),
-    "tagtog": (("annotatable", "anncomplete"), "metas[].value, a file for each annotator"),
-    "Dataloop": (("filename", "annotations"), "annotations[].label and .creator"),
-    "Scale": (("task_id", "type", "response"), "response.annotations; who answered is not in it"),
-    "Weights & Biases": (("weave_ref", "feedback_type", "payload"), "weave_ref, wb_user_id and payload.value"),
-    "Kili": (("labels", "externalId"), "labels[].jsonResponse.JOB.categories[].name and labels[].author.email"),
+JSON_TOOLS: Mapping[str, tuple[set[str], str]] = {
+    "V7": ({"item", "annotations", "version"}, "annotations[].name and .annotators[].email"),
+    "SuperAnnotate": ({"instances", "metadata"}, "instances[].className and .createdBy.email"),
+    "LightTag": ({"examples", "schema"}, "examples[].classifications[].classname and .annotated_by[].annotator"),
+    "tagtog": ({"annotatable", "anncomplete"}, "metas[].value, a file for each annotator"),
+    "Dataloop": ({"filename", "annotations"}, "annotations[].label and .creator"),
+    "Scale": ({"task_id", "type", "response"}, "response.annotations; who answered is not in it"),
+    "Weights & Biases": ({"weave_ref", "feedback_type", "payload"}, "weave_ref, wb_user_id and payload.value"),
+    "Kili": ({"labels", "externalId"}, "labels[].jsonResponse.JOB.categories[].name and labels[].author.email"),
 }
-PLACES: Mapping[str, tuple[str, ...]] = {
-    "a COCO file": ("images", "annotations", "categories"),
-    "a CVAT export": ("shapes", "tracks", "tags"),
-}
+PLACES = {"a COCO file": {"images", "annotations", "categories"}, "a CVAT export": {"shapes", "tracks", "tags"}}
 
 
 def load(name: str) -> Tool:
@@ -132,55 +129,20 @@ def find(source: Source, format: str) -> Tool | None:
 
 def refuse(source: Source) -> None:
     """Refuse files of unsupported tools and potato's own table; accept all others."""
-    names = [Path(name) for name in source.keys] if source.shape in (FOLDER, ARCHIVE) else []
-    if any(name.name == "annotations.xml" for name in names):
-        _no_classes(source, CVAT_HOLDS)
-    if any(name.suffix == ".xmi" or name.name.startswith(("TypeSystem", "exportedproject")) for name in names):
-        raise DataError(
-            f"{source.name}: documents of WebAnno or INCEpTION in a format that is not read, or without a folder for "
-            "each document; export the project as WebAnno TSV or UIMA CAS, or the table of the Agreement page as CSV"
-        )
+    if source.shape in (FOLDER, ARCHIVE):
+        names = [Path(name) for name in source.keys]
+        if any(name.name == "annotations.xml" for name in names):
+            _no_classes(source, CVAT_HOLDS)
+        if any(name.suffix == ".xmi" or name.name.startswith(("TypeSystem", "exportedproject")) for name in names):
+            raise DataError(
+                f"{source.name}: documents of WebAnno or INCEpTION in a format that is not read, or without a folder "
+                "for each document; export the project as WebAnno TSV or UIMA CAS, or the table of the Agreement page "
+                "as CSV"
+            )
     if source.shape == OBJECTS and source.objects:
         _refuse_objects(source, source.objects[0])
-    if source.shape == TABLE and source.files:
-        _refuse_text(source)
-
-
-def _refuse_objects(source: Source, first: Mapping[str, Any]) -> None:
-    """By the keys of the first object."""
-    keys = first.keys()
-    _refuse_label_studio(source.name, first)
-    for what, telling in PLACES.items():
-        if all(key in keys for key in telling):
-            _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
-    for tool, (wanted, where) in JSON_TOOLS.items():
-        if all(key in keys for key in wanted):
-            raise DataError(
-                f"{source.name}: looks like an export of {tool}, which spagree does not read; write its classes as a "
-                f"table with the columns item, annotator and label (they are in {where})"
-            )
-
-
-def _refuse_label_studio(name: str, record: Mapping[str, Any]) -> None:
-    """Refuse tasks of version 0, and tasks inside an object."""
-    tasks = record.get("tasks")
-    if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and "data" in tasks[0]:
-        _refuse_label_studio(name, tasks[0])
-        raise DataError(
-            f"{name}: tasks of Label Studio inside an object; save the list alone, for example with "
-            "jq .tasks FILE > tasks.json, which can be read if the tasks have their annotations"
-        )
-    if "data" in record and isinstance(record.get("completions"), list):
-        raise DataError(
-            f"{name}: an export of Label Studio 0, with completions instead of annotations, which spagree does not "
-            "read; export the project from version 1 as JSON, or write its classes as a table with the columns item, "
-            "annotator and label (they are in id, in completions[].completed_by or .created_username, and in "
-            "completions[].result[].value)"
-        )
-
-
-def _refuse_text(source: Source) -> None:
-    """By the first characters, or the header."""
+    if source.shape != TABLE or not source.files:
+        return
     text = head(source.files[0], START).decode("utf-8-sig", errors="replace")
     if text.lstrip().startswith("<") and CVAT.search(text):
         _no_classes(source, CVAT_HOLDS)
@@ -195,6 +157,34 @@ def _refuse_text(source: Source) -> None:
             f"{source.name}: potato's table of all annotations names one anonymous user; give the folder around it, "
             "which has a folder for each annotator"
         )
+
+
+def _refuse_objects(source: Source, record: Mapping[str, Any]) -> None:
+    """By the keys of the first object."""
+    tasks = record.get("tasks")
+    first = tasks[0] if isinstance(tasks, list) and tasks else None
+    task = first if isinstance(first, dict) and "data" in first else record
+    if "data" in task and isinstance(task.get("completions"), list):
+        raise DataError(
+            f"{source.name}: an export of Label Studio 0, with completions instead of annotations, which spagree does "
+            "not read; export the project from version 1 as JSON, or write its classes as a table with the columns "
+            "item, annotator and label (they are in id, in completions[].completed_by or .created_username, and in "
+            "completions[].result[].value)"
+        )
+    if task is not record:
+        raise DataError(
+            f"{source.name}: tasks of Label Studio inside an object; save the list alone, for example with "
+            "jq .tasks FILE > tasks.json, which can be read if the tasks have their annotations"
+        )
+    for what, keys in PLACES.items():
+        if record.keys() >= keys:
+            _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
+    for tool, (keys, where) in JSON_TOOLS.items():
+        if record.keys() >= keys:
+            raise DataError(
+                f"{source.name}: looks like an export of {tool}, which spagree does not read; write its classes as a "
+                f"table with the columns item, annotator and label (they are in {where})"
+            )
 
 
 def _no_classes(source: Source, what: str) -> NoReturn:
