@@ -22,7 +22,7 @@ from spagree.read.request import Request
 from spagree.read.tools import records
 from spagree.read.tools import source as source_module
 from spagree.read.tools.export import gather, named_questions
-from spagree.read.tools.records import Columns, split_columns
+from spagree.read.tools.records import split_columns
 from spagree.read.tools.registry import MODULES, load
 from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool
 
@@ -263,12 +263,11 @@ def test_columns_are_told_by_what_they_hold() -> None:
         3|c|x|q|+|[{"rating":3}]|"""
     names, *rows = ([cell.strip() for cell in line.split("|")] for line in table.splitlines())
     found = split_columns([(row[0], dict(zip(names, row, strict=False))) for row in rows], names[1:])
-    assert found.answers == ("vote", "json", "sometimes")
-    assert found.doubtful == ("same", "few")
+    assert found == (("vote", "json", "sometimes"), ("same", "few"))
 
 
 def test_one_item_alone_leaves_everything_in_doubt() -> None:
-    assert split_columns([("1", {"a": "x"})], ["a"]) == Columns((), ("a",))
+    assert split_columns([("1", {"a": "x"})], ["a"]) == ((), ("a",))
 
 
 # ── rules ──

@@ -175,13 +175,7 @@ def _is_joined(values: set[str]) -> bool:
 
 
 def crowd_value(value: Any, place: str) -> Value:
-    """The value of a crowd element: a label, labels, options that are on, a text, or marks.
-
-    >>> crowd_value({"label": "Positive"}, ""), crowd_value({"labels": ["a", "b"]}, "")
-    ('Positive', ('a', 'b'))
-    >>> crowd_value({"yes": True, "no": False}, "")
-    'yes'
-    """
+    """The value of a crowd element: a label, labels, options that are on, a text, or marks."""
     if isinstance(value, dict):
         marked = next((name for name in REGIONS if name in value), None)
         if marked:

@@ -76,18 +76,18 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
     if options.question in names:
         return (options.question,)
     tested = {name for name in names if name + GOLD in source.keys}
-    columns = split_columns([(cell(row, "_unit_id", source.name), row) for row in rows], names)
+    answers, doubtful = split_columns([(cell(row, "_unit_id", source.name), row) for row in rows], names)
     if tested:
-        return tuple(name for name in names if name in tested or name in columns.answers)
-    if not columns.answers:
+        return tuple(name for name in names if name in tested or name in answers)
+    if not answers:
         raise ColumnError(
             f"{source.name}: which column holds the answers? All are the same for all judgements of a unit; "
             f"name it with {opt.question}: {listed(names)}"
         )
-    if columns.doubtful:
-        message = f"treated as input because no two judgements of a unit differ: {listed(columns.doubtful)}; if it is a question, name it with {opt.question}"  # noqa: E501
+    if doubtful:
+        message = f"treated as input because no two judgements of a unit differ: {listed(doubtful)}; if it is a question, name it with {opt.question}"  # noqa: E501
         options.warnings.append(Warning("inputs_assumed", message))
-    return columns.answers
+    return answers
 
 
 APPEN = Tool(

@@ -156,9 +156,9 @@ Spans = list[tuple[str, Mapping[str, Any], str]]  # layer, features and ends, pl
 
 def _xmi(place: str, content: bytes, plain: frozenset[str]) -> tuple[str, Spans]:
     """The text and its annotations; a feature that is not ``plain`` may name other elements by their numbers."""
-    found = [each for each in elements(place, content) if each.attributes]
-    text, view = _view(place, [each.attributes for each in found if each.name == "Sofa"])
-    ids = {each.attributes.get("id") for each in found}
+    found = elements(place, content)
+    text, view = _view(place, [attributes for name, attributes, *_ in found if name == "Sofa"])
+    ids = {attributes["id"] for _, attributes, *_ in found if "id" in attributes}
     spans: Spans = []
     for name, attributes, line, _ in found:
         is_mark = "begin" in attributes and "end" in attributes and attributes.get("sofa") == view

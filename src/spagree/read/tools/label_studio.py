@@ -22,7 +22,6 @@ from spagree.read.tools.records import (
     cell,
     chosen,
     decoded,
-    is_true,
     item_text,
     known,
     one_or_more,
@@ -88,8 +87,8 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
         return tuple(name for name in names if name in wanted)
     data = {name for row in rows if not known(row.get("annotation_id")) for name in names if known(row[name])}
     annotated = [(as_text(row.get("id")), row) for row in rows if known(row.get("annotation_id"))]
-    columns = split_columns(annotated, [name for name in names if name not in data])
-    wanted = {*columns.answers, *columns.doubtful, question}
+    answers, doubtful = split_columns(annotated, [name for name in names if name not in data])
+    wanted = {*answers, *doubtful, question}
     return tuple(name for name in names if name in wanted)
 
 
@@ -317,6 +316,7 @@ DRAFTS = """
            CAST(d.result AS TEXT), CAST(d.user_id AS TEXT), u.email
     FROM tasks_annotationdraft d JOIN task t ON t.id = d.task_id LEFT JOIN htx_user u ON u.id = d.user_id
     WHERE d.annotation_id IS NULL ORDER BY d.id"""
+TRUE = ("1", "true", "t")  # in SQLite and PostgreSQL
 PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 
@@ -341,7 +341,7 @@ def database_responses(source: Source, options: ReaderOptions, seen: Seen) -> It
             cancelled, gold, created, updated, editor = more
             annotation = {"id": number, "completed_by": who, "result": given}
             annotation |= {"created_at": created, "updated_at": updated}
-            annotation |= {"was_cancelled": is_true(cancelled), "ground_truth": is_true(gold)}
+            annotation |= {"was_cancelled": cancelled in TRUE, "ground_truth": gold in TRUE}
             task["annotations"] = [annotation | ({"updated_by": editor} if editor != user else {})]
         named = from_user or aliases(configs.get(project) or "")
         for response in task_responses(place, task, options, named, seen):

@@ -173,7 +173,8 @@ def _tool(
     """A program whose files end in ``suffix``, and have ``root`` near their beginning; the tiers are of one file."""
 
     def recognise(source: Source) -> bool:
-        if source.shape != FOLDER and not all(file.name.lower().endswith(suffix) for file in source.files):
+        fits = [file.name.lower().endswith(suffix) for file in source.files]
+        if source.shape != FOLDER and not (fits and all(fits)):
             return False
         _, _, content = next(inside(source, suffix), ("", "", None))
         return content is not None and root in content[:START]

@@ -8,10 +8,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
 import polars
@@ -118,35 +118,25 @@ def inside(source: Source, *suffixes: str) -> Iterator[tuple[PurePosixPath, str,
 VERSION = re.compile(rb"""^((?:\xef\xbb\xbf)?<\?xml\s+version=["'])1\.1""")  # expat reads 1.0, and they hardly differ
 
 
-class Element(NamedTuple):
-    """The start of an element of XML, or the text after what came before it (``name`` is empty then)."""
+def elements(place: str, content: bytes) -> list[tuple[str, Mapping[str, str], int, str]]:
+    """What a document of XML consists of, with its line: the starts of elements, their ends (``/name``), and texts.
 
-    name: str
-    attributes: Mapping[str, str]
-    line: int
-    text: str = ""
+    Names are without their namespaces; a text has none.
+    """
+    parser, found = ParserCreate(namespace_separator=" "), list[tuple[str, Mapping[str, str], int, str]]()
 
-
-def elements(place: str, content: bytes) -> Iterator[Element]:
-    """Every element of a document with its line, and the texts between; names are without their namespaces."""
-    parser, found = ParserCreate(namespace_separator=" "), list[Element]()
-
-    def start(name: str, attributes: Mapping[str, str]) -> None:
+    def add(name: str, attributes: Mapping[str, str], text: str = "") -> None:
         own = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
-        found.append(Element(name.rpartition(" ")[2], own, parser.CurrentLineNumber))
+        found.append((name, own, parser.CurrentLineNumber, text))
 
-    def between(text: str) -> None:
-        found.append(Element("", {}, parser.CurrentLineNumber, text))
-
-    def end(name: str) -> None:
-        found.append(Element(f"/{name.rpartition(' ')[2]}", {}, parser.CurrentLineNumber))
-
-    parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, between, end
+    parser.StartElementHandler = lambda name, attributes: add(name.rpartition(" ")[2], attributes)
+    parser.CharacterDataHandler = lambda text: add("", {}, text)
+    parser.EndElementHandler = lambda name: add(f"/{name.rpartition(' ')[2]}", {})
     try:
         parser.ParseFile(io.BytesIO(VERSION.sub(rb"\g<1>1.0", content, count=1)))
     except ExpatError as error:
         raise DataError(f"{place}:{error.lineno}: not well-formed XML; export it again") from None
-    yield from found
+    return found
 
 
 def part(record: Record, key: str, kind: type, place: str) -> Any:
@@ -209,20 +199,12 @@ def _inside(record: Record, name: str) -> Any:
 
 
 def known(value: Any) -> str | None:
-    """The text of a value, or None if it is empty.
-
-    >>> known(""), known(None), known("x")
-    (None, None, 'x')
-    """
+    """The text of a value, or None if it is empty."""
     return (value if type(value) is str else as_text(value)) or None
 
 
 def answer(value: Any) -> Value:
-    """A label as a tool writes it: a text, a list of options, or a mapping of options to booleans.
-
-    >>> answer("yes"), answer(["b", "a"]), answer({"yes": True, "no": False}), answer([]), answer(None)
-    ('yes', ('b', 'a'), 'yes', (), None)
-    """
+    """A label as a tool writes it: a text, a list of options, or a mapping of options to booleans."""
     if isinstance(value, dict) and value and all(isinstance(option, bool) for option in value.values()):
         return one_or_more(name for name, is_on in value.items() if is_on)
     if isinstance(value, list):
@@ -233,11 +215,7 @@ def answer(value: Any) -> Value:
 
 
 def entries(value: Any, place: str) -> list[Record]:
-    """A list of objects; an object of lists, as tables store it, is transposed.
-
-    >>> entries({"user_id": ["a", "b"], "value": ["x", "y"]}, "here")
-    [{'user_id': 'a', 'value': 'x'}, {'user_id': 'b', 'value': 'y'}]
-    """
+    """A list of objects; an object of lists, as tables store it, is transposed."""
     if isinstance(value, dict) and all(isinstance(column, list) for column in value.values()):
         if len({len(column) for column in value.values()}) > 1:
             sizes = ", ".join(f"{len(column)} {name}" for name, column in value.items())
@@ -271,11 +249,7 @@ def label(value: Value) -> str:
 
 
 def from_text(text: str) -> Value:
-    r"""A cell: a list if it is a JSON list, otherwise the text.
-
-    >>> from_text('["a", "b"]'), from_text("[sic]"), from_text("")
-    (('a', 'b'), '[sic]', None)
-    """
+    """A cell: a list if it is a JSON list, otherwise the text."""
     if text.startswith("[") and text.endswith("]"):
         try:
             return answer(DECODER.decode(text))
@@ -340,33 +314,16 @@ def opened(source: Source) -> Iterator[Any]:
         raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
 
 
-def is_true(text: str | None) -> bool:
-    """A boolean as text.
-
-    >>> is_true("1"), is_true("true"), is_true("0"), is_true(None)
-    (True, True, False, False)
-    """
-    return text in ("1", "true", "t")
-
-
 STRUCTURED = ('{"', '[{"')
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """``answers`` differ between the people who saw an item; ``doubtful`` ones might be answers they agree on."""
-
-    answers: tuple[str, ...]
-    doubtful: tuple[str, ...]
-
-
-def split_columns(rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -> Columns:
-    """Classify columns by their values in the rows, given as (item, row).
+def split_columns(rows: Sequence[tuple[str, Record]], names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Columns that differ between the people who saw an item, and ones that might be answers they agree on.
 
     >>> rows = [("1", {"text": "a", "src": "x", "mood": "+"}), ("1", {"text": "a", "src": "x", "mood": "-"}),
     ...         ("2", {"text": "b", "src": "x", "mood": "+"})]
     >>> split_columns(rows, ["text", "src", "mood"])
-    Columns(answers=('mood',), doubtful=('src',))
+    (('mood',), ('src',))
     """
     items = len({item for item, _ in rows})
     answers, doubtful = [], []
@@ -379,4 +336,4 @@ def split_columns(rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence
             answers.append(name)
         elif distinct != {""} and (len(distinct) < items or items == 1):
             doubtful.append(name)
-    return Columns(tuple(answers), tuple(doubtful))
+    return tuple(answers), tuple(doubtful)

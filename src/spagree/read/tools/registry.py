@@ -18,52 +18,37 @@ from spagree.read.tools.source import ARCHIVE, COLUMNS, DATABASE, FOLDER, OBJECT
 if TYPE_CHECKING:
     from spagree.read.tools.tool import Tool
 
-# The name for --format → the module that reads it, loaded on demand, and what it calls its tool if not TOOL.
-MODULES = {
-    "label-studio": "label_studio",
-    "prodigy": "prodigy",
-    "doccano": "doccano",
-    "argilla": "nested:ARGILLA",
-    "mturk": "amazon:MTURK",
-    "ground-truth": "amazon:GROUND_TRUTH",
-    "appen": "crowds:APPEN",
-    "toloka": "crowds:TOLOKA",
-    "labelbox": "labelbox",
-    "potato": "potato",
-    "huggingface": "nested:HUGGINGFACE",
-    "inception": "inception",
-    "zooniverse": "crowds:ZOONIVERSE",
-    "brat": "marking:BRAT",
-    "factgenie": "marking:FACTGENIE",
-    "mqm": "marking:MQM",
-    "qualcoder": "marking:QUALCODER_TOOL",
-    "rqda": "marking:RQDA_TOOL",
-    "refi-qda": "marking:REFI_TOOL",
-    "taguette": "marking:TAGUETTE_TOOL",
-    "elan": "marking:ELAN",
-    "praat": "marking:PRAAT",
-    "gate": "marking:GATE",
-    "langfuse": "traces:LANGFUSE",
-    "langsmith": "traces:LANGSMITH",
-    "phoenix": "traces:PHOENIX",
-    "per-annotator": "per_annotator",
+# The name for --format → the module that reads it, loaded on demand, with what it calls its tool if not TOOL; and a
+# column that every table of the tool has, or the ending of its files: tables without them do not load the reader.
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "label-studio": ("label_studio", "annotation_id"),
+    "prodigy": ("prodigy",),
+    "doccano": ("doccano",),
+    "argilla": ("nested:ARGILLA",),
+    "mturk": ("amazon:MTURK", "HITId", "hitid"),
+    "ground-truth": ("amazon:GROUND_TRUTH",),
+    "appen": ("crowds:APPEN", "_unit_id"),
+    "toloka": ("crowds:TOLOKA", "ASSIGNMENT:worker_id"),
+    "labelbox": ("labelbox",),
+    "potato": ("potato",),
+    "huggingface": ("nested:HUGGINGFACE",),
+    "inception": ("inception", "Layer"),
+    "zooniverse": ("crowds:ZOONIVERSE", "subject_ids"),
+    "brat": ("marking:BRAT",),
+    "factgenie": ("marking:FACTGENIE",),
+    "mqm": ("marking:MQM", "rater"),
+    "qualcoder": ("marking:QUALCODER_TOOL",),
+    "rqda": ("marking:RQDA_TOOL",),
+    "refi-qda": ("marking:REFI_TOOL",),
+    "taguette": ("marking:TAGUETTE_TOOL",),
+    "elan": ("marking:ELAN", ".eaf"),
+    "praat": ("marking:PRAAT", ".textgrid"),
+    "gate": ("marking:GATE", ".xml"),
+    "langfuse": ("traces:LANGFUSE", "dataType", "data_type"),
+    "langsmith": ("traces:LANGSMITH", "run_id"),
+    "phoenix": ("traces:PHOENIX", "annotator_kind"),
+    "per-annotator": ("per_annotator",),
 }
-# A column that every table of the tool has; tables without it do not load the reader.
-TELLING = {
-    "HITId": "mturk",
-    "hitid": "mturk",
-    "_unit_id": "appen",
-    "ASSIGNMENT:worker_id": "toloka",
-    "annotation_id": "label-studio",
-    "Layer": "inception",
-    "subject_ids": "zooniverse",
-    "dataType": "langfuse",
-    "data_type": "langfuse",
-    "run_id": "langsmith",
-    "annotator_kind": "phoenix",
-    "rater": "mqm",
-}
-ENDINGS = {".eaf": "elan", ".textgrid": "praat", ".xml": "gate"}  # of files that are no tables
 
 START = 4096
 CVAT_HOLDS = "a CVAT export: boxes, tracks and tags of images, without who drew them"
@@ -90,7 +75,7 @@ def load(name: str) -> Tool:
     'Label Studio'
     """
     if name in MODULES:
-        module, _, constant = MODULES[name].partition(":")
+        module, _, constant = MODULES[name][0].partition(":")
         tool: Tool = getattr(import_module(f"spagree.read.tools.{module}"), constant or "TOOL")
         return tool
     from spagree.read.tools.tool import Tool
@@ -111,10 +96,10 @@ def find(source: Source, format: str) -> Tool | None:
     if source.shape == COLUMNS:  # typed: people and labels are in lists or structures
         is_plain = not any("[" in kind or "(" in kind for kind in source.keys.values())
         candidates = () if is_plain and "prediction" not in source.keys else ("argilla", "huggingface")
-    elif ending in ENDINGS:
-        candidates = (ENDINGS[ending],)
+    elif by_ending := [name for name, (_, *signs) in MODULES.items() if ending in signs]:
+        candidates = by_ending
     elif source.shape == TABLE:  # tables are judged by their columns
-        candidates = dict.fromkeys(tool for column, tool in TELLING.items() if column in source.keys)
+        candidates = [name for name, (_, *signs) in MODULES.items() if any(sign in source.keys for sign in signs)]
     tools = [tool for tool in map(load, candidates) if tool.recognise(source)]
     if len(tools) > 1:
         names = ", ".join(f"{opt.format(tool.name)}" for tool in tools)
