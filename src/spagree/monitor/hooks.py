@@ -17,9 +17,9 @@ from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.label_studio import Aliases, Seen, aliases, answers, person
 from spagree.read.tools.marks import Marks, located
-from spagree.read.tools.records import label as label_of
-from spagree.read.tools.records import one_or_more, part
 from spagree.read.tools.tool import ReaderOptions, Value
+from spagree.read.tools.values import label as label_of
+from spagree.read.tools.values import one_or_more, part
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 MARKED = "marks"

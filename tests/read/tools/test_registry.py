@@ -16,8 +16,7 @@ from test_traces import LANGFUSE, LANGSMITH, PHOENIX
 
 import spagree
 from spagree.read import read
-from spagree.read.tools.registry import MODULES, load
-from spagree.read.tools.source import look
+from spagree.read.tools.source import MODULES, load, look
 
 OTHERS = {
     "a CVAT export.*spagree compares classes": (

@@ -19,11 +19,11 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
-from spagree.read.tools import records
+from spagree.read.tools import records, values
 from spagree.read.tools import source as source_module
 from spagree.read.tools.export import gather, named_questions
 from spagree.read.tools.records import split_columns
-from spagree.read.tools.registry import MODULES, load
+from spagree.read.tools.source import MODULES, load
 from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool
 
 Save = Callable[[str, str | bytes], File]
@@ -156,27 +156,27 @@ def test_faults_are_refused_where_they_stand(name: str, text: str, message: str,
 
 def test_parts_and_cells_say_what_they_expected() -> None:
     record = {"list": [1], "dict": {"a": 1}, "text": "x", "nothing": None}
-    assert records.part(record, "list", list, "p") == [1] and records.part(record, "dict", dict, "p") == {"a": 1}
-    assert records.part(record, "nothing", list, "p") == [] and records.part(record, "absent", dict, "p") == {}
+    assert values.part(record, "list", list, "p") == [1] and values.part(record, "dict", dict, "p") == {"a": 1}
+    assert values.part(record, "nothing", list, "p") == [] and values.part(record, "absent", dict, "p") == {}
     for key, kind, message in (
         ("text", list, "p: 'text' should be a list, found 'x'"),
         ("list", dict, "p: 'list' should be an object"),
     ):
         with pytest.raises(DataError, match=message):
-            records.part(record, key, kind, "p")
+            values.part(record, key, kind, "p")
     with pytest.raises(ColumnError, match="p: there is no field 'absent'; fields: 'list', 'dict', 'text', 'nothing'"):
-        records.cell(record, "absent", "p")
-    assert records.cell(record, "nothing", "p") == "" and records.cell(record, "dict", "p") == '{"a":1}'
+        values.cell(record, "absent", "p")
+    assert values.cell(record, "nothing", "p") == "" and values.cell(record, "dict", "p") == '{"a":1}'
 
 
 def test_entries_are_objects_however_they_are_laid_out() -> None:
-    assert records.entries([{"a": 1}], "p") == [{"a": 1}]
-    assert records.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
+    assert values.entries([{"a": 1}], "p") == [{"a": 1}]
+    assert values.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
     with pytest.raises(DataError, match=r"p: lists of different lengths \(2 a, 1 b\)"):
-        records.entries({"a": [1, 2], "b": [3]}, "p")
+        values.entries({"a": [1, 2], "b": [3]}, "p")
     for wrong in ([1], "x", None, {"a": 1}):
         with pytest.raises(DataError, match="p: should be a list of objects"):
-            records.entries(wrong, "p")
+            values.entries(wrong, "p")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_entries_are_objects_however_they_are_laid_out() -> None:
     ],
 )  # fmt: skip
 def test_values(value: Any, expected: Any) -> None:
-    assert records.answer(value) == expected
+    assert values.answer(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_values(value: Any, expected: Any) -> None:
     ],
 )  # fmt: skip
 def test_cells_with_lists(text: str, expected: Any) -> None:
-    assert records.from_text(text) == expected
+    assert values.from_text(text) == expected
 
 
 # ── times ──

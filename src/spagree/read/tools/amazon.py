@@ -17,23 +17,21 @@ from spagree.read import timestamps
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
 from spagree.read.tools.marks import Mark, Marks
-from spagree.read.tools.records import (
+from spagree.read.tools.records import file_records, members, records
+from spagree.read.tools.source import FOLDER, OBJECTS, TABLE, Source, first_objects
+from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import (
     Record,
     answer,
     cell,
     decoded,
-    file_records,
     first,
     from_text,
     item_text,
     known,
-    members,
     one_or_more,
     part,
-    records,
 )
-from spagree.read.tools.source import FOLDER, OBJECTS, TABLE, Source, first_objects
-from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
 from spagree.read.words import texts as usual_texts
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"

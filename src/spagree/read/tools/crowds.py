@@ -16,7 +16,10 @@ from spagree.messages import Warning, listed, opt, shown
 from spagree.read import timestamps
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import Mark, Marks
-from spagree.read.tools.records import (
+from spagree.read.tools.records import records, split_columns
+from spagree.read.tools.source import TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
+from spagree.read.tools.values import (
     Record,
     answer,
     cell,
@@ -27,11 +30,7 @@ from spagree.read.tools.records import (
     known,
     one_or_more,
     part,
-    records,
-    split_columns,
 )
-from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
 from spagree.read.words import texts
 
 GOLD, REASON = "_gold", "_gold_reason"

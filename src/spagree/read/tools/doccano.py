@@ -10,19 +10,10 @@ from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
 from spagree.read.tools.marks import UTF16, Mark, Marks
-from spagree.read.tools.records import (
-    Record,
-    answer,
-    cell,
-    file_records,
-    item_text,
-    known,
-    members,
-    one_or_more,
-    opened,
-)
+from spagree.read.tools.records import file_records, members, opened
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
 from spagree.read.tools.tool import Placed, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import Record, answer, cell, item_text, known, one_or_more
 from spagree.read.words import texts
 
 QUESTION = "label"

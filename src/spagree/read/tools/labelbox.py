@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from spagree.errors import DataError
 from spagree.read.tools.marks import Mark, Marks
-from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records
+from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
+from spagree.read.tools.values import Record, cell, entries, item_text, known, one_or_more, part
 from spagree.read.words import texts
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")

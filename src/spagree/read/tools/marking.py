@@ -20,9 +20,10 @@ from spagree.messages import Warning, listed
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import BYTES, CHARACTERS, UTF16, Mark, Marks
-from spagree.read.tools.records import Record, cell, elements, entries, file_records, first, inside, members, opened
+from spagree.read.tools.records import elements, file_records, inside, members, opened
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
+from spagree.read.tools.values import Record, cell, entries, first
 
 SPAN = re.compile(r"T\d+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t?(.*)")
 

@@ -17,9 +17,10 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import plain_name
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import Mark, Marks
-from spagree.read.tools.records import Record, answer, entries, first, item_text, known, members, part, records
+from spagree.read.tools.records import members, records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import Record, answer, entries, first, item_text, known, part
 from spagree.read.words import ranked, texts, words
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"

@@ -12,9 +12,10 @@ from spagree.messages import Warning, shown
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
 from spagree.read.tools.marks import Mark, Marks
-from spagree.read.tools.records import Record, cell, file_records, item_text, known, members, one_or_more, part
+from spagree.read.tools.records import file_records, members
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import Record, cell, item_text, known, one_or_more, part
 from spagree.read.words import texts
 
 REMARK = "free_response"

@@ -10,9 +10,10 @@ from spagree.errors import DataError, count
 from spagree.messages import Warning, opt
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import Mark, Marks
-from spagree.read.tools.records import Record, answer, cell, file_records, item_text, known, part
+from spagree.read.tools.records import file_records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
+from spagree.read.tools.values import Record, answer, cell, item_text, known, part
 from spagree.read.words import texts
 
 BINARY, CHOICE = "answer", "accept"

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from spagree.errors import ColumnError, DataError
 from spagree.messages import Warning, listed, opt
-from spagree.read.tools.records import Record, cell, first, item_text, records
+from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.values import Record, cell, first, item_text
 
 HUMAN, MODEL, PROGRAM = "human", "model", "program"
 KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all by default
