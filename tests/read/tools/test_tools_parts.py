@@ -21,7 +21,7 @@ from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
 from spagree.read.tools import records, values
 from spagree.read.tools import source as source_module
-from spagree.read.tools.export import gather, named_questions
+from spagree.read.tools.export import gather, questions_meant
 from spagree.read.tools.records import split_columns
 from spagree.read.tools.source import MODULES, load
 from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool
@@ -326,7 +326,10 @@ def test_options_become_questions_only_where_somebody_chose_several() -> None:
     assert tuple(export.rows) == ("q:x", "q:y", "r")
     assert (export.rows["q:y"][ANNOTATOR], export.rows["q:y"][LABEL]) == (["a", "b"], ["yes", "no"])
     assert export.left_out == {"q:x": {"empty": 1}, "q:y": {"empty": 1}, "r": {"empty": 1}}
-    assert named_questions([*export.rows], "q") == ["q:x", "q:y"] and named_questions([*export.rows], "Q:Y") == ["q:y"]
+    for wanted, meant in (("q", ["q:x", "q:y"]), ("Q:Y", ["q:y"])):
+        options = ReaderOptions(Path(), question=wanted)
+        found = questions_meant([*export.rows], source_module.Source("s", ""), TOOL, options, every=True)
+        assert found == meant
 
 
 def test_times_that_are_no_times_are_dropped_as_a_whole_and_said(tmp_path: Path) -> None:

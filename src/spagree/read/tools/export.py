@@ -52,7 +52,7 @@ from spagree.read.words import texts as texts_of
 SHOWN_QUESTIONS, SHOWN_FIELDS, MOST_LOOKED_AT = 12, 30, 100
 MOST_ANSWERS = 20_000_000
 Columns = dict[str, list[Any]]  # the annotations of a question, by role, with times as written
-Visit = tuple[str, str]  # item, annotator
+Visits = Mapping[tuple[str, str], list[tuple[Response, Marks]]]  # by item and annotator: their submissions
 ROLES, MARK = (ITEM, ANNOTATOR, LABEL, TIME, ROW), (ITEM, ANNOTATOR, START, END, LABEL)
 KINDS = {ROW: polars.Int64, TIME: polars.Float64, START: polars.Float64, END: polars.Float64}  # all others are text
 EMPTY = "[]"  # the label of an empty answer, where it counts
@@ -75,9 +75,8 @@ def read_export(
     export.refuse_unknown(options)
     if options.text is not None and not export.texts:
         raise UsageError(f"{opt.text(options.text)}: no item of this export has such a text; leave it out")
-    questions = named_questions([*export.rows], options.question)
-    if len(questions) > 1 and not every:
-        raise _several_questions(questions, source, tool, f", or score each with {opt.all_questions}")
+    otherwise = f", or score each with {opt.all_questions}"
+    questions = questions_meant([*export.rows], source, tool, options, every=every, otherwise=otherwise)
     found, counted = {}, f"counted: {rules.in_words(tool, export.statuses)}"
     before = len(options.warnings)
     for question in questions:
@@ -127,25 +126,24 @@ def _explained(source: Source, tool: Tool, options: ReaderOptions) -> Iterator[N
             options.where.refuse_nothing(tool.title)
 
 
-def named_questions(questions: Sequence[str], wanted: str | None) -> Sequence[str]:
-    """The question the user named, or all its options; without a name all questions."""
-    if wanted is None:
-        return questions
-    same = [name for name in questions if name == wanted]
-    similar = [name for name in questions if name.casefold() == wanted.casefold()]
-    options = [name for name in questions if name.startswith(f"{wanted}:")]
-    if not (same or similar or options):
-        raise unknown_name("question", wanted, questions)
-    return same or similar or options
-
-
-def _several_questions(questions: Sequence[str], source: Source, tool: Tool, otherwise: str = "") -> ColumnError:
-    """The error where one question must be chosen; ``otherwise``: what else can be done."""
-    names = listed(questions, SHOWN_QUESTIONS)
-    return ColumnError(
-        f"{source.name}: {tool.title} asked {len(questions)} questions: {names}; "
-        f"choose one with {opt.question}, e.g. {opt.question(questions[0])}{otherwise}"
-    )
+def questions_meant(
+    questions: Sequence[str], source: Source, tool: Tool, options: ReaderOptions, *, every: bool, otherwise: str = ""
+) -> Sequence[str]:
+    """The question the user named, or all its options; one of several must be named, or ``otherwise``."""
+    wanted, meant = options.question, questions
+    if wanted is not None:
+        same = [name for name in questions if name == wanted]
+        similar = [name for name in questions if name.casefold() == wanted.casefold()]
+        meant = same or similar or [name for name in questions if name.startswith(f"{wanted}:")]
+        if not meant:
+            raise unknown_name("question", wanted, questions)
+    if len(meant) > 1 and not every:
+        names = listed(meant, SHOWN_QUESTIONS)
+        raise ColumnError(
+            f"{source.name}: {tool.title} asked {len(meant)} questions: {names}; "
+            f"choose one with {opt.question}, e.g. {opt.question(meant[0])}{otherwise}"
+        )
+    return meant
 
 
 def _chosen(options: ReaderOptions, question: str, questions: Iterable[str]) -> Iterator[str]:
@@ -409,16 +407,14 @@ def read_export_marks(
         regions = sum(len(marks) for _, marks in marked)
         found = f"{count(regions, 'region')}, such as boxes" if regions else "nothing was marked"
         raise DataError(f"{source.name}: no marks with a start and an end in this export of {tool.title}: {found}")
-    named = questions if every else named_questions(questions, options.question)
-    if len(named) > 1 and not every:
-        raise _several_questions(named, source, tool)
+    named = questions_meant(questions, source, tool, options, every=every)
     columns = {role: getattr(options, role) or tool.fields[role] for role in (ITEM, ANNOTATOR)}
     words = rules.status_in_words(tool, statuses)
     has_classes = any(value and not isinstance(value, Marks) for _, value in given)
     how: Seen = "every_submission" if tool.tells_seen else "rows" if rules.empty == "keep" else "unknown"
     by_question = {}
     for name in named:
-        visits = _visits(name, responses, source, tool, rules)
+        visits = _visits(name, responses, source.name, is_seen=how != "unknown")
         rows = _mark_rows(visits, source, tool, options, duplicates, how, is_loose=is_loose)
         told = (*_chosen(options, name, questions), *([f"counted: {words}"] if words else []))
         understood = Understood(source.name, tool.name, {**columns, "marks": name}, rules=told)
@@ -427,22 +423,20 @@ def read_export_marks(
     return by_question
 
 
-def _visits(
-    question: str, responses: Sequence[Response], source: Source, tool: Tool, rules: Rules
-) -> Mapping[Visit, list[tuple[Response, Marks]]]:
-    """Who saw which item, and what they marked in each of their submissions of it."""
-    visits: defaultdict[Visit, list[tuple[Response, Marks]]] = defaultdict(list)
+def _visits(question: str, responses: Sequence[Response], source: str, *, is_seen: bool) -> Visits:
+    """Who saw which item, and what they marked there; ``is_seen``: also if it is nothing."""
+    visits: defaultdict[tuple[str, str], list[tuple[Response, Marks]]] = defaultdict(list)
     for response in responses:
         value = response.answers.get(question)
         is_asked = question in response.answers or response.is_complete or not response.answers
         if not isinstance(value, Marks):
-            if not (is_asked and (tool.tells_seen or rules.empty == "keep")):
+            if not (is_asked and is_seen):
                 continue
             value = Marks("")
         if response.item is None or response.annotator is None:
             lacking = "an item" if response.item is None else "an annotator"
             raise DataError(
-                f"{value.place or source.name}: marks without {lacking}; those who saw an item are compared: "
+                f"{value.place or source}: marks without {lacking}; those who saw an item are compared: "
                 f"name the field with {opt.annotator} or {opt.item}, or give one file per annotator"
             )
         visits[response.item, response.annotator].append((response, value))
@@ -450,14 +444,7 @@ def _visits(
 
 
 def _mark_rows(
-    visits: Mapping[Visit, list[tuple[Response, Marks]]],
-    source: Source,
-    tool: Tool,
-    options: ReaderOptions,
-    duplicates: str,
-    how: Seen,
-    *,
-    is_loose: bool,
+    visits: Visits, source: Source, tool: Tool, options: ReaderOptions, duplicates: str, how: Seen, *, is_loose: bool
 ) -> MarkRows:
     """The marks of one submission of each visit: the first or the last by time, if the tool has it, else by place."""
     places: list[tuple[str, str, float, float, str]] = []
