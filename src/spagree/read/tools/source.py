@@ -21,19 +21,8 @@ from spagree import plugins
 from spagree.errors import DataError, FileError, SpagreeError, UsageError
 from spagree.messages import opt
 from spagree.read.databases import addresses
-from spagree.read.files.paths import (
-    SQLITE,
-    ZIP,
-    File,
-    found,
-    head,
-    new_file,
-    no_table,
-    of_known_kind,
-    opened_zip,
-    refuse_equal,
-    with_kind,
-)
+from spagree.read.files import paths
+from spagree.read.files.paths import File, head
 
 if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile
@@ -87,22 +76,21 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
         return Source(addresses.public(single), SERVER, dict.fromkeys(postgres.tables(single), ""), path=single)
     if single not in ("", "-") and Path(place := single.removeprefix(addresses.SQLITE)).is_dir():
         return _folder(Path(place))
-    files = found(sources, scratch)
+    files = paths.found(sources, scratch)
     if len(files) == 1 and not files[0].is_temporary:
         path, name = str(files[0].path), files[0].name
-        if files[0].start.startswith(SQLITE):
+        if files[0].start.startswith(paths.SQLITE):
             from spagree.read.databases import sqlite
 
             return Source(name, DATABASE, dict.fromkeys(sqlite.tables(path, name), ""), path=path)
-        if files[0].start.startswith(ZIP) and (archive := _archive(files[0], scratch)):
+        if files[0].start.startswith(paths.ZIP) and (archive := _archive(files[0], scratch)):
             return archive
-    files = of_known_kind(files, scratch)
+    files = paths.of_known_kind(files, scratch)
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
     origin = Source(name, SHAPES.get(files[0].kind, ""), files=tuple(files))
-    try:
+    with suppress(SpagreeError, UnicodeDecodeError):
         return _peeked(origin, encoding, scratch)
-    except (SpagreeError, UnicodeDecodeError):
-        return origin
+    return origin
 
 
 def _folder(path: Path) -> Source:
@@ -112,7 +100,7 @@ def _folder(path: Path) -> Source:
         regular += [File(file, str(file)) for file in inside if file.is_file()]  # no pipes: they block
         if len(regular) > MOST_FILES:
             raise FileError(f"{path}: more than {MOST_FILES:,} files; name the folder of the export itself")
-    refuse_equal(regular)
+    paths.refuse_equal(regular)
     names = {str(Path(file.name).relative_to(path)): "" for file in regular}
     return Source(str(path), FOLDER, dict(sorted(names.items())), path=str(path))
 
@@ -124,7 +112,7 @@ def _refuse_unreadable(error: OSError) -> None:
 
 def _archive(file: File, scratch: Path) -> Source | None:
     """A flat zip archive of text files, unpacked; for other archives except spreadsheets, only the names."""
-    with opened_zip(file.path, file.name) as archive:
+    with paths.opened_zip(file.path, file.name) as archive:
         members = [name for name in archive.namelist() if not name.endswith("/")]
         if any(name.startswith("xl/") for name in members):
             return None
@@ -132,11 +120,11 @@ def _archive(file: File, scratch: Path) -> Source | None:
             return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), path=str(file.path))
         files = []
         for name in members:
-            path = new_file(scratch)
+            path = paths.new_file(scratch)
             with archive.open(name) as source, path.open("wb") as target:
                 shutil.copyfileobj(source, target)
             member = File(path, f"{file.name}/{name}", is_temporary=True)
-            files.append(with_kind(member) if path.stat().st_size else member)
+            files.append(paths.with_kind(member) if path.stat().st_size else member)
     return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), tuple(files), path=str(file.path))
 
 
@@ -301,7 +289,7 @@ def refuse(source: Source) -> None:
     if text.lstrip().startswith("<") and CVAT.search(text):
         _no_classes(source, CVAT_HOLDS)
     if text.lstrip().startswith("<?xml") or source.files[0].extension == ".xml":
-        raise no_table(source.name, "an XML file")
+        raise paths.no_table(source.name, "an XML file")
     if BRAT.match(text) and Path(source.files[0].name).suffix in (".ann", ".txt", ""):
         raise DataError(f"{source.name}: a brat file; give the folder that has a folder for each annotator")
     if text.startswith("#FORMAT=WebAnno"):

@@ -152,18 +152,17 @@ class Chosen:
     conditions: Sequence[Condition]
     seen: int = 0
     kept: int = 0
-    fields: dict[str, None] = field(default_factory=dict)
-    values: dict[str, dict[str, None]] = field(default_factory=dict)
+    values: dict[str, dict[str, None]] = field(default_factory=dict)  # the first of each field, for messages
 
     def filtered(self, records: Iterable[Placed]) -> Iterator[Placed]:
         """The records that meet all conditions."""
         for place, number, record in records:
             self.seen += 1
             fields = fields_of(record)
-            self.fields.update(dict.fromkeys(fields))
-            for name in (condition.column for condition in self.conditions):
-                if name in fields and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
-                    self.values[name].setdefault(fields[name])
+            for name, text in fields.items():
+                values = self.values.setdefault(name, {})
+                if len(values) < MOST_SHOWN:
+                    values.setdefault(text)
             if all(condition.holds(fields.get(condition.column)) for condition in self.conditions):
                 self.kept += 1
                 yield place, number, record
@@ -183,9 +182,9 @@ class Chosen:
         for condition in self.conditions:
             name = condition.column
             if name not in self.values:
-                raise ColumnError(f"{opt.where(name)}: no record has this field; fields: {listed(list(self.fields))}")
+                raise ColumnError(f"{opt.where(name)}: no record has this field; fields: {listed(list(self.values))}")
             if not self.kept:
-                values = listed(list(self.values[name])[:MOST_SHOWN])
+                values = listed(list(self.values[name]))
                 raise DataError(f"{opt.where(condition)}: no record matches; field {shown(name)} holds {values}")
 
 
