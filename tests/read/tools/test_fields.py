@@ -9,6 +9,7 @@ from pathlib import Path
 import polars
 import pytest
 import test_tools_laws as laws
+from exports import lines
 
 import spagree
 from command import Run
@@ -60,7 +61,7 @@ def langfuse(folder: Path, votes: laws.LabelCounts, fields: laws.Fields) -> Path
         {**usual, "traceId": item, "stringValue": label, "authorUserId": who, "metadata": fields(item)}
         for (item, who), (label,) in votes.items()
     ]
-    return laws.as_lines(folder / "scores.jsonl", records)
+    return lines(folder / "scores.jsonl", records)
 
 
 EXPORTS: dict[str, tuple[laws.Writer, str]] = {
