@@ -72,7 +72,17 @@ def read_export(
     """The annotations of the question the user means, or of every question."""
     with _explained(source, tool, options):
         export = gather(tool.responses(source, options), tool, rules, source.name, options.further)
-    export.refuse_unknown(options)
+    for role in (ITEM, ANNOTATOR, TIME, CLUSTER, GROUP):  # a field that is empty in every record
+        name = getattr(options, role)
+        if name is None or any(cell is not None for columns in export.rows.values() for cell in columns[role]):
+            continue
+        if not export.fields:
+            raise UsageError(
+                f"{opt[role](name)}: exports of {tool.title} have no other fields of items; "
+                "leave it out, or write the annotations as a table first"
+            )
+        fields = listed(list(export.fields), SHOWN_FIELDS)
+        raise ColumnError(f"{opt[role](name)}: no record has anything in this field; fields: {fields}")
     if options.text is not None and not export.texts:
         raise UsageError(f"{opt.text(options.text)}: no item of this export has such a text; leave it out")
     otherwise = f", or score each with {opt.all_questions}"
@@ -179,20 +189,6 @@ class Export:
     links: dict[str, str | None] = field(default_factory=dict)
     fields: dict[str, None] = field(default_factory=dict)  # of the first records, for messages
 
-    def refuse_unknown(self, options: ReaderOptions) -> None:
-        """Refuse a field that is empty in every record."""
-        for role in (ITEM, ANNOTATOR, TIME, CLUSTER, GROUP):
-            name = getattr(options, role)
-            if name is None or any(cell is not None for columns in self.rows.values() for cell in columns[role]):
-                continue
-            if not self.fields:
-                raise UsageError(
-                    f"{opt[role](name)}: exports of {self.tool.title} have no other fields of items; "
-                    "leave it out, or write the annotations as a table first"
-                )
-            fields = listed(list(self.fields), SHOWN_FIELDS)
-            raise ColumnError(f"{opt[role](name)}: no record has anything in this field; fields: {fields}")
-
     def frame(self, question: str, options: ReaderOptions) -> polars.DataFrame:
         """The annotations of a question as text, with times as unix seconds if all of them are times."""
         columns = {
@@ -263,8 +259,8 @@ def gather(
             answers = _split(answers, options, rules)
         row = number if response.row is None else response.row
         more = [field_in(response.fields, field) for field in named.values()]
-        export.note(response)
         export.statuses.add(response.status)
+        export.note(response)
         for question, value in answers.items():
             columns = rows[question]
             answered[question, reason] += is_complete

@@ -21,16 +21,11 @@ from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import BYTES, CHARACTERS, UTF16, Mark, Marks
 from spagree.read.tools.records import elements, file_records, inside, members, opened
-from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, TABLE, Source
+from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
 from spagree.read.tools.values import Record, cell, entries, first
 
 SPAN = re.compile(r"T\d+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t?(.*)")
-
-
-def recognise_brat(source: Source) -> bool:
-    """Files of annotations."""
-    return source.shape in (FOLDER, ARCHIVE) and any(name.endswith(".ann") for name in source.keys)
 
 
 def brat_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -67,7 +62,7 @@ BRAT = Tool(
     name="brat",
     title="brat",
     fields={"item": "text", "annotator": "folder"},
-    recognise=recognise_brat,
+    recognise=shows((FOLDER, "*.ann"), (ARCHIVE, "*.ann")),
     responses=brat_responses,
     renames=(),
     shapes=(FOLDER, ARCHIVE),
@@ -289,9 +284,6 @@ def _database(
     ``alone`` says what it means if there is one person.
     """
 
-    def recognise(source: Source) -> bool:
-        return any(name.endswith(suffix) for name in source.keys) if source.shape == FOLDER else source.has(*tables)
-
     def responses(source: Source, _: ReaderOptions) -> Iterator[Response]:
         projects = [source]
         if source.shape == FOLDER:
@@ -314,8 +306,9 @@ def _database(
         for (item, who), given in marks.items():
             yield Response(item, who, {"code": given}, text=next(iter(given.texts), None))
 
-    fields, shapes = {"item": "source", "annotator": "owner"}, (DATABASE, FOLDER)
-    return Tool(name, title, fields, recognise, responses, renames=(), shapes=shapes)
+    fields = {"item": "source", "annotator": "owner"}
+    recognise = shows((FOLDER, f"*{suffix}"), (DATABASE, *tables), (SERVER, *tables))
+    return Tool(name, title, fields, recognise, responses, renames=(), shapes=(DATABASE, FOLDER))
 
 
 PEOPLE = "one user made all highlights, as an exported project says of everybody; give the database of the server"
@@ -325,11 +318,6 @@ QUALCODER_TOOL = _database(
 RQDA_TOOL = _database("rqda", "RQDA", ".rqda", ("coding", "freecode", "source"), RQDA, (CHARACTERS, UTF16))
 TABLES = ("highlights", "highlight_tags", "commands")
 TAGUETTE_TOOL = _database("taguette", "Taguette", "taguette.sqlite3", TABLES, TAGUETTE, (BYTES,), PEOPLE)
-
-
-def recognise_refi(source: Source) -> bool:
-    """An archive with the project in it."""
-    return source.shape == ARCHIVE and any(name.endswith(".qde") for name in source.keys)
 
 
 def refi_responses(source: Source, _: ReaderOptions) -> Iterator[Response]:
@@ -361,7 +349,7 @@ REFI_TOOL = Tool(
     name="refi-qda",
     title="REFI-QDA",
     fields={"item": "source", "annotator": "user"},
-    recognise=recognise_refi,
+    recognise=shows((ARCHIVE, "*.qde")),
     responses=refi_responses,
     renames=(),
     shapes=(ARCHIVE,),

@@ -141,13 +141,7 @@ Placed = tuple[str, int, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Chosen:
-    """Conditions on fields; counts records as it filters them.
-
-    >>> chosen = Chosen([Condition("lang", "en")])
-    >>> records = [("", 1, {"id": 1, "data": {"lang": "en"}}), ("", 2, {"id": 2, "lang": "de"})]
-    >>> [record["id"] for _, _, record in chosen.filtered(records)], chosen.in_words()
-    ([1], 'only records with lang = en: 1 of 2')
-    """
+    """Conditions on fields; counts records as it filters them."""
 
     conditions: Sequence[Condition]
     seen: int = 0
@@ -189,8 +183,12 @@ class Chosen:
 
 
 def shows(*signs: tuple[str, ...]) -> Callable[[Source], bool]:
-    """Recognises a source by any of the signs: a shape, and keys that it must have."""
-    return lambda source: any(source.shape == shape and source.has(*keys) for shape, *keys in signs)
+    """Recognises a source by any of the signs: a shape, and keys that it must have, or endings of keys ("*.ann")."""
+
+    def has(source: Source, key: str) -> bool:
+        return any(name.endswith(key[1:]) for name in source.keys) if key.startswith("*") else key in source.keys
+
+    return lambda source: any(source.shape == shape and all(has(source, key) for key in keys) for shape, *keys in signs)
 
 
 @dataclass(frozen=True, slots=True)
