@@ -482,6 +482,17 @@ def test_documents_of_inception_as_cas(kind: str, tmp_path: Path) -> None:
     assert found(tmp_path, question="NamedEntity.value")[0].how == "every_submission"
 
 
+def test_a_number_or_a_truth_fills_a_feature_even_if_it_is_0_or_false(tmp_path: Path) -> None:
+    span = {"%TYPE": "c.S", "begin": 0, "end": 2, "name": "x", "points": 0, "done": False, "note": ""}
+    saved(tmp_path / "doc.txt" / "a.json", cas(span))
+    assert [found(tmp_path, question=f"S.{name}")[1]["doc.txt", "a"][0][2] for name in ("points", "done")] == [
+        "0",
+        "false",
+    ]
+    with pytest.raises(spagree.UsageError, match="unknown question"):
+        found(tmp_path, question="S.note")
+
+
 @pytest.mark.skipif(not FOLDER.exists(), reason="real exports of spans are not on this machine")
 @pytest.mark.parametrize("case", ["CrossSentenceSpanWithFeatureValue", "SentenceWithEmoji", "SentenceWithLineBreak",
                                   "TokenBoundedSpanWithSpecialSymbolsValue"])  # fmt: skip

@@ -1,8 +1,8 @@
 """Platforms of many annotators: Mechanical Turk, SageMaker Ground Truth and A2I, Appen, Toloka and Zooniverse.
 
-A batch of Mechanical Turk (CSV) has one item per HIT or several; the output manifest of Ground Truth has no workers.
-Appen has a judgement per row, Toloka a task or an assignment (as TSV, in the layout of the website or in that of the
-API), Zooniverse a classification with the answers to all its tasks.
+A batch of Mechanical Turk has one item per HIT or several; the output manifest of Ground Truth has no workers. Appen
+has a judgement per row, Toloka a task or an assignment (in the layout of the website or in that of the API), Zooniverse
+a classification with the answers to all its tasks.
 """
 
 from __future__ import annotations
@@ -69,16 +69,14 @@ def batch_responses(source: Source, options: ReaderOptions) -> Iterator[Response
     given = [_answers(place, row) for place, _, row in rows]
     numbers = _numbers(inputs, dict.fromkeys(field for answers in given for field in answers))
     for (place, line, row), answers in zip(rows, _ticked(given), strict=True):
-        response = Response(
-            cell(row, options.item or "HITId", place),
-            known(row.get("WorkerId")),
-            answers,
+        item, who = cell(row, options.item or "HITId", place), known(row.get("WorkerId"))
+        time, status = (
             known(row.get(options.time or "SubmitTime")),
             (row.get("AssignmentStatus") or "submitted").lower(),
-            row=line,
-            text=known(row.get(texts[""])) if "" in texts else None,
-            fields={**row, **{name.removeprefix(HIT_INPUT): row[name] for name in row if name.startswith(HIT_INPUT)}},
         )
+        text = known(row.get(texts[""])) if "" in texts else None
+        fields = {**row, **{name.removeprefix(HIT_INPUT): row[name] for name in row if name.startswith(HIT_INPUT)}}
+        response = Response(item, who, answers, time, status, row=line, text=text, fields=fields)
         common = {field: value for field, value in answers.items() if field not in numbers}  # about the HIT itself
         if common or not numbers:
             yield response._replace(answers=common)
@@ -87,8 +85,8 @@ def batch_responses(source: Source, options: ReaderOptions) -> Iterator[Response
             if field in answers:
                 items[number][question] = answers[field]
         for number in sorted(items, key=int):
-            text = known(row[texts[number]]) if number in texts else response.text
-            yield response._replace(item=f"{response.item} {number}", answers=items[number], text=text)
+            own = known(row[texts[number]]) if number in texts else text
+            yield response._replace(item=f"{item} {number}", answers=items[number], text=own)
 
 
 def _answers(place: str, row: Record) -> dict[str, Value]:
@@ -246,7 +244,8 @@ def worker_responses(source: Source, options: ReaderOptions) -> Iterator[Respons
     """Every answer of every worker; a file's folder is its item."""
     for file in _files(source):
         for place, number, record in file_records(file, options):
-            item, text, row, fields = Path(file.name).parent.name or Path(file.name).stem, None, None, NO_FIELDS
+            item = Path(file.name).parent.name or Path(file.name).stem
+            text, row, fields = None, None, NO_FIELDS
             if HUMAN_LOOP in record:
                 shown, names = part(record, "inputContent", dict, place), ("taskObject", "text", "initialValue")
                 item, text = cell(record, "humanLoopName", place), item_text(shown, options, place, *names)
@@ -266,9 +265,8 @@ def worker_responses(source: Source, options: ReaderOptions) -> Iterator[Respons
                 content: Any = part(each, "answerContent", dict, place)
                 if fields:  # of a custom job
                     content = part(each, "annotationData", dict, place).get("content")
-                    content = (
-                        decoded(content, place, "the content of an annotation") if isinstance(content, str) else content
-                    )
+                if isinstance(content, str):
+                    content = decoded(content, place, "the content of an annotation")
                 answers: dict[str, Value] = {name: known(content)}
                 if isinstance(content, dict):
                     answers = {key: crowd_value(value, place) for key, value in content.items()}
@@ -316,21 +314,13 @@ def appen_responses(source: Source, options: ReaderOptions) -> Iterator[Response
     judgements = list(records(source, options))
     questions = _questions([row for _, _, row in judgements], source, options)
     for place, line, row in judgements:
-        answers = {
-            name: one_or_more(row[name].split("\n")) if "\n" in row[name] else from_text(row[name])
-            for name in questions
-        }
-        yield Response(
-            cell(row, options.item or "_unit_id", place),
-            known(cell(row, "_worker_id", place)),
-            answers,
-            known(row.get(options.time or "_created_at")),
-            "tainted" if row.get("_tainted", "").lower() == "true" else "trusted",
-            is_gold=row.get("_golden", "").lower() == "true",
-            row=line,
-            text=item_text(row, options, place, *(name for name in texts_of("appen") if name not in questions)),
-            fields=row,
-        )
+        item, who = cell(row, options.item or "_unit_id", place), known(cell(row, "_worker_id", place))
+        given = {name: row[name].split("\n") for name in questions}
+        answers = {name: one_or_more(boxes) if len(boxes) > 1 else from_text(boxes[0]) for name, boxes in given.items()}
+        time, is_gold = known(row.get(options.time or "_created_at")), row.get("_golden", "").lower() == "true"
+        status = "tainted" if row.get("_tainted", "").lower() == "true" else "trusted"
+        text = item_text(row, options, place, *(name for name in texts_of("appen") if name not in questions))
+        yield Response(item, who, answers, time, status, is_gold, line, text, fields=row)
 
 
 def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -> tuple[str, ...]:
@@ -383,20 +373,18 @@ def toloka_responses(source: Source, options: ReaderOptions) -> Iterator[Respons
         has_task = any(text for name, text in row.items() if name.startswith((INPUT, OUTPUT)))
         page += [(place, line, row)] if has_task else []
         times = (options.time,) if options.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
-        for place_of_task, line_of_task, task in page:
+        who, time, status = known(row[WORKER]), first(row, times), (row.get(STATUS) or "approved").lower()
+        for place_of_task, number, task in page:
             inputs = [text for name, text in task.items() if name.startswith(INPUT)]
-            text = inputs[0] if len(inputs) == 1 else json.dumps(inputs, ensure_ascii=False)
-            yield Response(  # the item is the number of the task or, if the file has none, all its inputs
-                cell(task, options.item, place_of_task) if options.item else known(task.get(TASK)) or known(text),
-                known(row[WORKER]),
-                {name.removeprefix(OUTPUT): from_text(text) for name, text in task.items() if name.startswith(OUTPUT)},
-                first(row, times),
-                (row.get(STATUS) or "approved").lower(),
-                is_gold=any(text for name, text in task.items() if name.startswith(CONTROL)),
-                row=line_of_task,
-                text=item_text(task, options, place_of_task, *(INPUT + name for name in texts_of("toloka"))),
-                fields={**task, **{name: text for name, text in row.items() if text}},
-            )
+            whole = inputs[0] if len(inputs) == 1 else json.dumps(inputs, ensure_ascii=False)
+            # the number of the task or, if the file has none, all its inputs
+            item = cell(task, options.item, place_of_task) if options.item else known(task.get(TASK)) or known(whole)
+            given = {name.removeprefix(OUTPUT): text for name, text in task.items() if name.startswith(OUTPUT)}
+            answers = {name: from_text(text) for name, text in given.items()}
+            is_gold = any(text for name, text in task.items() if name.startswith(CONTROL))
+            text = item_text(task, options, place_of_task, *(INPUT + name for name in texts_of("toloka")))
+            fields = {**task, **{name: text for name, text in row.items() if text}}
+            yield Response(item, who, answers, time, status, is_gold, number, text, fields=fields)
         page = []
     if page:
         raise DataError(

@@ -126,9 +126,8 @@ def _documents(source: Source) -> Iterator[Response]:
             features.setdefault(layer, {}).update((feature, None) for feature in values if feature not in OWN)
         given.append((path, place, text, spans))
     names = {layer: {each: _question(layer, each) for each in own or [""]} for layer, own in features.items()}
-    filled = {
-        (layer, name) for _, _, _, spans in given for layer, values, _ in spans for name in values if values[name]
-    }
+    every_span = [span for *_, spans in given for span in spans]
+    filled = {(layer, name) for layer, values, _ in every_span for name, value in values.items() if as_text(value)}
     for layer, questions in names.items():  # features that nobody filled in do not name the spans of a layer
         valued = {feature: question for feature, question in questions.items() if (layer, feature) in filled}
         names[layer] = valued or questions

@@ -41,19 +41,11 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 last = where.get("end")  # the last character
                 marks.marks.append(Mark(_name(marked), where.get("start"), last if last is None else int(last) + 1))
             answers["objects"] = marks
-            is_benchmark = performance.get("benchmark_reference_label") is True
-            yield Response(
-                item,
-                known(details.get("created_by")),
-                answers,
-                known(details.get("created_at")),
-                "skipped" if performance.get("skipped") is True else "submitted",
-                is_gold=is_benchmark or known(label.get("label_kind")) == "Benchmark",
-                row=number,
-                text=text,
-                is_complete=len(answers) == 1,
-                fields=shown,
-            )
+            who, time = known(details.get("created_by")), known(details.get("created_at"))
+            status = "skipped" if performance.get("skipped") is True else "submitted"
+            is_gold = performance.get("benchmark_reference_label") is True
+            is_gold = is_gold or known(label.get("label_kind")) == "Benchmark"
+            yield Response(item, who, answers, time, status, is_gold, number, text, len(answers) == 1, shown)
 
 
 def _value(place: str, classification: Record) -> Value:
