@@ -161,9 +161,6 @@ def _is_joined(values: set[str]) -> bool:
     """Whether a field holds check boxes, whose options Amazon joins with | in click order.
 
     No option is empty or ticked twice, and at least half of them are also chosen in another answer.
-
-    >>> _is_joined({"image5|image1", "image1", "image5"}), _is_joined({"either | or, I guess", "yes"})
-    (True, False)
     """
     several = [text.split("|") for text in values if "|" in text]
     if not several or any("" in options or len(set(options)) < len(options) for options in several):

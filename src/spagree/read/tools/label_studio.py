@@ -135,11 +135,7 @@ def _values(value: Any) -> list[Record]:
 
 
 def link(task: Record) -> str | None:
-    """The task's address in Label Studio, if an uploaded file reveals it; otherwise the address in its data.
-
-    >>> link({"id": 7, "project": 2, "data": {"image": "http://localhost:8080/data/upload/2/a.jpg"}})
-    'http://localhost:8080/projects/2/data?task=7'
-    """
+    """The task's address in Label Studio, if an uploaded file reveals it; otherwise the address in its data."""
     data, project, number = task.get("data"), task.get("project"), task.get("id")
     for value in data.values() if isinstance(data, dict) and project is not None else ():
         host = UPLOADED.match(value) if isinstance(value, str) else None
@@ -168,11 +164,7 @@ class Seen:
 
 @lru_cache(maxsize=100)
 def aliases(config: str) -> Aliases:
-    """The aliases in a labelling configuration: of the choices inside each control.
-
-    >>> aliases('<Choices name="mood" toName="t"><Choice value="Neutral" alias="neu"/></Choices>')
-    {'mood': {'neu': 'Neutral'}}
-    """
+    """The aliases in a labelling configuration: of the choices inside each control."""
     found: dict[str, dict[str, str]] = {}
     control = ""
 

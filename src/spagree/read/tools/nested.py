@@ -87,11 +87,7 @@ def _given(place: str, record: Record) -> Iterator[tuple[str, Any, Any, Any]]:
 
 
 def _value(place: str, value: Any) -> Value:
-    """A label, options, a ranking as text, or marks.
-
-    >>> _value("", [{"value": "b", "rank": 2}, {"value": "a", "rank": 1}]), _value("", ["x"])
-    ('a > b', 'x')
-    """
+    """A label, options, a ranking as text, or marks."""
     parts = [option for option in value if isinstance(option, dict)] if isinstance(value, list) else []
     if parts and all("start" in option and "end" in option for option in parts):
         return Marks(place, [Mark(as_text(each.get("label")), each["start"], each["end"]) for each in parts])
@@ -143,11 +139,7 @@ def recognise_huggingface(source: Source) -> bool:
 
 
 def _is_table(record: Record) -> bool:
-    """One object that holds a table: rows that name their items, as in {"results": […], "count": 7}, or columns.
-
-    >>> _is_table({"item": ["1", "1"], "annotator": ["a", "b"], "label": ["x", "y"]})
-    True
-    """
+    """One object that holds a table: rows that name their items, as in {"results": […], "count": 7}, or columns."""
     columns = [value for value in record.values() if isinstance(value, list)]
     if len(columns) == len(record) > 1 and all(value and isinstance(value[0], dict) for value in columns):
         return True  # the rows of each item

@@ -199,13 +199,7 @@ STRUCTURED = ('{"', '[{"')
 
 
 def split_columns(rows: Sequence[tuple[str, Record]], names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns that differ between the people who saw an item, and ones that might be answers they agree on.
-
-    >>> rows = [("1", {"text": "a", "src": "x", "mood": "+"}), ("1", {"text": "a", "src": "x", "mood": "-"}),
-    ...         ("2", {"text": "b", "src": "x", "mood": "+"})]
-    >>> split_columns(rows, ["text", "src", "mood"])
-    (('mood',), ('src',))
-    """
+    """Columns that differ between the people who saw an item, and ones that might be answers they agree on."""
     items = len({item for item, _ in rows})
     answers, doubtful = [], []
     for name in names:

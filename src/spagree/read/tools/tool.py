@@ -117,11 +117,7 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
 
 
 def address_in(record: Mapping[str, Any]) -> str | None:
-    """The address in a field called url, link and the like.
-
-    >>> address_in({"meta": {"URL": "https://example.org/7"}}), address_in({"url": "/7"})
-    ('https://example.org/7', None)
-    """
+    """The address in a field called url, link and the like."""
     for part in (record, *[part for part in record.values() if isinstance(part, dict)]):
         for name in _link_names(tuple(part)) if part else ():
             if isinstance(part[name], str) and part[name].startswith(ADDRESSES):
