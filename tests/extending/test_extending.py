@@ -16,7 +16,7 @@ from command import Run
 from spagree import plugins
 from spagree.errors import UsageError
 from spagree.estimate.similarity import Metric
-from spagree.read.tools.source import load
+from spagree.read.tools.registry import load
 
 EXAMPLE = Path(__file__).parent / "spagree_sheets"
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"

@@ -17,7 +17,7 @@ from test_tools_laws import PROJECT, WRITERS
 
 import spagree
 from examples import TIMES
-from spagree.read.tools.source import MODULES
+from spagree.read.tools.registry import MODULES
 
 
 @pytest.mark.parametrize("format", [*MODULES, "long", "wide", "counts"])

@@ -14,7 +14,7 @@ from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, LAYOUTS, TEXT, TIME
 from spagree.read.columns import Roles
 from spagree.read.table import Table
-from spagree.read.tools.source import MODULES
+from spagree.read.tools.registry import MODULES
 from spagree.read.where import Condition, written
 
 if TYPE_CHECKING:

@@ -47,7 +47,8 @@ from spagree.read.files import paths
 from spagree.read.layouts import Recognised
 from spagree.read.request import DUCKDB, POLARS, SPARK, Request
 from spagree.read.table import SHOWN_EXAMPLES, Table
-from spagree.read.tools.source import find, look
+from spagree.read.tools.registry import find
+from spagree.read.tools.source import look
 
 if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile

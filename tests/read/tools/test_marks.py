@@ -23,7 +23,8 @@ from examples import examples
 from spagree.errors import DataError
 from spagree.read.tools.export import read_export_marks
 from spagree.read.tools.marks import Mark, Marks, located
-from spagree.read.tools.source import find, look
+from spagree.read.tools.registry import find
+from spagree.read.tools.source import look
 from spagree.read.tools.tool import ReaderOptions, Rules
 
 FOLDER = Path(__file__).parents[4] / "shared" / "formats" / "spans"

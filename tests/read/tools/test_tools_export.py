@@ -18,7 +18,7 @@ import spagree
 from command import Run
 from spagree.read import read
 from spagree.read.tools import source as source_module
-from spagree.read.tools.source import load
+from spagree.read.tools.registry import load
 from spagree.read.tools.tool import Rules
 
 

@@ -23,7 +23,7 @@ from spagree.read.tools import records, values
 from spagree.read.tools import source as source_module
 from spagree.read.tools.export import gather, questions_meant
 from spagree.read.tools.records import split_columns
-from spagree.read.tools.source import MODULES, load
+from spagree.read.tools.registry import MODULES, load
 from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool
 
 Save = Callable[[str, str | bytes], File]

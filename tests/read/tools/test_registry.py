@@ -1,4 +1,4 @@
-"""Which tool wrote a source: recognised by one reader alone, refused by name, or a plain table."""
+"""Which tool wrote a file: recognised by one reader alone, refused by name, or a plain table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from test_traces import LANGFUSE, LANGSMITH, PHOENIX
 
 import spagree
 from spagree.read import read
-from spagree.read.tools.source import MODULES, load, look
+from spagree.read.tools.registry import MODULES, load
+from spagree.read.tools.source import look
 
 OTHERS = {
     "a CVAT export.*spagree compares classes": (
