@@ -1,8 +1,8 @@
 """Platforms of many annotators: Mechanical Turk, SageMaker Ground Truth and A2I, Appen, Toloka and Zooniverse.
 
-A batch of Mechanical Turk has one item per HIT or several; the output manifest of Ground Truth has no workers. Appen
-has a judgement per row, Toloka a task or an assignment (in the layout of the website or in that of the API), Zooniverse
-a classification with the answers to all its tasks.
+A batch of Mechanical Turk has one item per HIT or several; the manifest of Ground Truth has no workers. Appen
+has a judgement per row, Toloka a task or an assignment (as its website or its API writes them), Zooniverse a
+classification with the answers to all its tasks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Responses → the annotations of each question, or its marks: the rules decide which count, and count the others."""
+"""Responses → annotations or marks of each question, as the rules decide; what is left out is counted."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MOST_ANSWERS = 20_000_000
 Columns = dict[str, list[Any]]  # the annotations of a question, by role, with times as written
 Visits = Mapping[tuple[str, str], list[tuple[Response, Marks]]]  # by item and annotator: their submissions
 ROLES, MARK = (ITEM, ANNOTATOR, LABEL, TIME, ROW), (ITEM, ANNOTATOR, START, END, LABEL)
-KINDS = {ROW: polars.Int64, TIME: polars.Float64, START: polars.Float64, END: polars.Float64}  # all others are text
+KINDS = {ROW: polars.Int64, **dict.fromkeys((TIME, START, END), polars.Float64)}  # all others are text
 EMPTY = "[]"  # the label of an empty answer, where it counts
 SHOWN_TEXT = 60  # characters of an item's text in a message
 LONGEST_TEXT = 2_000  # characters of an item's text, enough to recognise it
@@ -173,7 +173,7 @@ def _reason(response: Response, tool: Tool, rules: Rules, counted: Sequence[str]
 
 @dataclass(slots=True)
 class Export:
-    """The annotations of each question, how many were left out or are gold, and what the records say of the items.
+    """The annotations of each question, how many were left out or are gold, and what records say of the items.
 
     ``regions``: how many were marked beside the classes.
     """

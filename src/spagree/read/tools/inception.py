@@ -115,7 +115,7 @@ def _documents(source: Source) -> Iterator[Response]:
         project = json.loads(content) if FEATURES not in content else {}
         for document in project.get("annotation_documents") or () if isinstance(project, dict) else ():
             states[document["name"], document["user"]] = document["state"].lower()
-    features: dict[str, dict[str, None]] = {}  # of each layer, in any document: one without a value may not appear
+    features: dict[str, dict[str, None]] = {}  # of each layer, as one without a value may not appear
     given = []
     for path, place, content, plain in _files(source):
         if path.suffix == TSV:
@@ -187,7 +187,7 @@ def _view(place: str, views: Sequence[Mapping[str, Any]]) -> tuple[str, Any]:
 
 
 def _tsv(place: str, content: str, declared: dict[str, dict[str, None]]) -> tuple[str, Spans]:
-    """The text, rebuilt from the tokens, and its annotations; the header declares the layers and their features."""
+    """The text, rebuilt from the tokens, and its annotations; the header declares layers and features."""
     if not content.startswith("#FORMAT=WebAnno TSV 3"):
         raise DataError(f"{place}: not WebAnno TSV 3; export the documents in that format")
     columns: list[tuple[str, str]] = []  # layer and feature; of relations and chains, no layer

@@ -30,7 +30,7 @@ TOOL_COLUMNS = frozenset({"id", "annotator", "annotation_id", "created_at", "upd
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """All annotations and drafts, numbered as Label Studio numbers them; drafts come last, predictions do not count."""
+    """All annotations, numbered as Label Studio numbers them, then drafts; predictions do not count."""
     seen = Seen()
     tasks = _of_database if source.shape in (DATABASE, SERVER) else _of_files
     for place, task, named, prefix in tasks(source, options):

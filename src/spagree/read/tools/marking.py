@@ -1,7 +1,7 @@
 """Programs in which people mark texts, sound and video.
 
-brat, factgenie and the translation errors of the WMT campaigns (MQM); tiers of ELAN and Praat, in seconds, and sets of
-annotations of GATE, each of which is an annotator; QualCoder, RQDA and Taguette, which keep databases, and REFI-QDA.
+brat, factgenie and the translation errors of the WMT campaigns (MQM); tiers of ELAN and Praat, in seconds, and
+sets of annotations of GATE, each an annotator; QualCoder, RQDA and Taguette, which keep databases; REFI-QDA.
 """
 
 from __future__ import annotations
