@@ -55,7 +55,7 @@ def test_measuring_a_plain_parquet_file_loads_no_tool_no_table_and_nothing_to_dr
     done = subprocess.run([sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True)
     modules = set(json.loads(done.stdout))
     assert "duckdb" in modules
-    tools = {f"spagree.read.tools.{name}" for name in ("tool", "records", "argilla", "huggingface", "label_studio")}
+    tools = {f"spagree.read.tools.{name}" for name in ("tool", "records", "values", "nested", "label_studio")}
     unread = {"narwhals", "numpy.ma", *(f"spagree.read.{name}" for name in ("triples", "files.delimited"))}
     shown = {"rich", "jinja2", "spagree.present.terminal"}
     assert modules & {"pandas", "pyarrow", "scipy", "polars", *unread, *shown, *tools} == set()
@@ -69,7 +69,7 @@ def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[
     heavy |= {"spagree.counts.live"}
     breakdowns = {"development", "groups", "models"}
     unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "plan")}
-    unasked |= {f"spagree.read.tools.{name}" for name in ("export", "records", "tool")}
+    unasked |= {f"spagree.read.tools.{name}" for name in ("export", "records", "tool", "values")}
     pages = {"html", *(f"spagree.present.{name}" for name in ("report", "charts", "notebook"))}
     assert loaded("score", str(table), *arguments) & (heavy | unasked | pages) == set()
 

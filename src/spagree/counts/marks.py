@@ -41,8 +41,7 @@ from spagree.counts.mark_tally import (
 from spagree.errors import DataError, count
 from spagree.read.annotations import MarkRows, Seen, nw
 from spagree.read.table import shown, wrong_cell
-from spagree.read.tools.marks import located
-from spagree.read.tools.tool import CHARACTERS, UTF16, Mark, Marks
+from spagree.read.tools.marks import CHARACTERS, UTF16, Mark, Marks, located
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -160,7 +160,7 @@ def read_marks(
         is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
         origin, tool = (None, None) if is_plain else _looked(source, request, scratch)
         if origin is not None and tool is not None:
-            from spagree.read.tools.marks import read_export_marks
+            from spagree.read.tools.export import read_export_marks
 
             if texts is not None:
                 raise UsageError(f"{opt.texts}: exports of {tool.title} have their own texts; leave it out")
@@ -185,7 +185,7 @@ def read_marks(
 
 def read_all_marks(path: str) -> dict[str, MarkRows]:
     """The marks of every question in the export of a tool, the latest submission of each visit; none elsewhere."""
-    from spagree.read.tools.marks import read_export_marks
+    from spagree.read.tools.export import read_export_marks
 
     request = Request()
     with _scratch(path) as scratch:

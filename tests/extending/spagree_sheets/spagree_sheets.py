@@ -1,8 +1,9 @@
 """What the annotation tool Sheets exports, and labels that are paths, as animal/dog."""
 
-from spagree.read.tools.records import answer, cell, known, part, records
+from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS
 from spagree.read.tools.tool import Response, Tool
+from spagree.read.tools.values import answer, cell, known, part
 
 
 def recognise(source):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from exports import ROWS, Write, codes, triples
+from exports import rows as in_order
 
 import spagree
 from postgres import Server
@@ -100,38 +102,29 @@ def delimited(separator: str) -> str:
     return frame.write_csv(separator=separator, quote_style="non_numeric")
 
 
-def json_export(folder: Path) -> Path:
-    path = folder / "project-1-at-2026.json"
-    path.write_text(json.dumps(tasks()))
-    return path
-
-
-def snapshot(folder: Path) -> Path:
+def emails() -> list[dict[str, Any]]:
+    """The tasks as a snapshot writes them on request, with the addresses of the users."""
     found = tasks()
     for task in found:
         for each in task["annotations"]:
             each["completed_by"] = {"id": each["completed_by"], "email": f"user{each['completed_by']}@example.com"}
-    path = folder / "snapshot.json"
-    path.write_text(json.dumps(found, indent=1))
-    return path
+    return found
 
 
-def json_min(folder: Path) -> Path:
-    path = folder / "min.json"
-    path.write_text(json.dumps(flat(), indent=2))
-    return path
+def saving(name: str, content: Callable[[], str]) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_text(content())
+        return path
+
+    return make
 
 
-def csv_export(folder: Path) -> Path:
-    path = folder / "export.csv"
-    path.write_text(delimited(","))
-    return path
-
-
-def tsv_export(folder: Path) -> Path:
-    path = folder / "export.tsv"
-    path.write_text(delimited("\t"))
-    return path
+json_export = saving("project-1-at-2026.json", lambda: json.dumps(tasks()))
+snapshot = saving("snapshot.json", lambda: json.dumps(emails(), indent=1))
+json_min = saving("min.json", lambda: json.dumps(flat(), indent=2))
+csv_export = saving("export.csv", lambda: delimited(","))
+tsv_export = saving("export.tsv", lambda: delimited("\t"))
 
 
 SCHEMA = """
@@ -176,8 +169,7 @@ def database(folder: Path, *projects: int, config: str = CONFIG) -> Path:
 
 
 def rows(annotations: Annotations) -> list[tuple[Any, ...]]:
-    frame = annotations.frame.select("item", "annotator", "label").collect(backend="polars")
-    return sorted(tuple(row) for row in frame.rows())
+    return sorted(in_order(annotations))
 
 
 FORMATS = {
@@ -414,16 +406,14 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("text", "message"), MALFORMED)
-def test_malformed_exports_name_the_place(text: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "e.json"
-    path.write_text(text)
+def test_malformed_exports_name_the_place(text: str, message: str, write: Write) -> None:
+    path = write("e.json", text)
     with pytest.raises(spagree.DataError, match=r"e\.json.*" + message):
         read(path)
 
 
-def test_a_json_column_in_a_table_may_be_a_mere_text(tmp_path: Path) -> None:
-    path = tmp_path / "e.csv"
-    path.write_text('annotation_id,annotator,id,lead_time,q\n1,2,1,3,"{""not json"\n2,3,1,3,b\n')
+def test_a_json_column_in_a_table_may_be_a_mere_text(write: Write) -> None:
+    path = write("e.csv", 'annotation_id,annotator,id,lead_time,q\n1,2,1,3,"{""not json"\n2,3,1,3,b\n')
     assert [row[2] for row in rows(read(path))] == ['{"not json', "b"]
 
 
@@ -480,7 +470,7 @@ class TestPostgreSQL:
             read(server.address)
 
 
-def test_data_with_the_name_of_a_control_is_no_question(tmp_path: Path) -> None:
+def test_data_with_the_name_of_a_control_is_no_question(write: Write) -> None:
     """Seen by running Label Studio 1.23.2: CSV calls such data `_data_mood`."""
     lines = [
         "_data_mood,annotation_id,annotator,created_at,id,lead_time,mood,updated_at",
@@ -488,8 +478,7 @@ def test_data_with_the_name_of_a_control_is_no_question(tmp_path: Path) -> None:
         "sunny,2,2,2024-01-01T00:00:00Z,1,1.0,bad,2024-01-01T00:00:00Z",
         "sunny,3,1,2024-01-01T00:00:00Z,2,1.0,good,2024-01-01T00:00:00Z",
     ]
-    path = tmp_path / "export.csv"
-    path.write_text("\n".join(lines))
+    path = write("export.csv", "\n".join(lines))
     assert rows(read(path)) and list(read_all(path)) == ["mood"]
 
 
@@ -586,9 +575,8 @@ def flat_rows(cell: Any) -> list[dict[str, Any]]:
     ]
 
 
-def test_several_results_in_a_flat_export_are_one_set(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(flat_rows(lambda label: [{"rating": 1}, {"rating": 2 if label == "pos" else 3}])))
+def test_several_results_in_a_flat_export_are_one_set(write: Write) -> None:
+    path = write("a.json", flat_rows(lambda label: [{"rating": 1}, {"rating": 2 if label == "pos" else 3}]))
     found = spagree.measure(path)
     assert set(found.data.labels) == {'["1", "2"]', '["1", "3"]'}
     assert "several_results" in {warning.code for warning in found.warnings}
@@ -616,9 +604,8 @@ def test_tasks_of_two_servers_that_share_their_ids_are_named(tmp_path: Path) -> 
     assert apart.spa.value == pytest.approx((0 + 3 * 2 / 6 + 1 + 1) / 6)
 
 
-def test_one_control_question_is_one(tmp_path: Path) -> None:
+def test_one_control_question_is_one(write: Write) -> None:
     result = [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["a"]}}]
     annotations = [{"id": who, "completed_by": who, "result": result, "ground_truth": who == 1} for who in (1, 2)]
-    path = tmp_path / "gold.json"
-    path.write_text(json.dumps([{"id": 1, "data": {"text": "one"}, "annotations": annotations}]))
+    path = write("gold.json", [{"id": 1, "data": {"text": "one"}, "annotations": annotations}])
     assert codes(spagree.measure(path))["control_questions"].startswith("1 annotation is marked as ground truth")

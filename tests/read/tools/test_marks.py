@@ -21,10 +21,11 @@ import spagree
 from command import Run
 from examples import examples
 from spagree.errors import DataError
-from spagree.read.tools.marks import located, read_export_marks
+from spagree.read.tools.export import read_export_marks
+from spagree.read.tools.marks import Mark, Marks, located
 from spagree.read.tools.registry import find
 from spagree.read.tools.source import look
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Rules
+from spagree.read.tools.tool import ReaderOptions, Rules
 
 FOLDER = Path(__file__).parents[4] / "shared" / "formats" / "spans"
 TEXT = "😊 in Delft"  # seven UTF-16 units before Delft, six characters
@@ -480,6 +481,17 @@ def test_documents_of_inception_as_cas(kind: str, tmp_path: Path) -> None:
     if kind != "xmi":  # without types a number may be that of another annotation
         assert found(tmp_path, question="S.points")[1]["doc.txt", "a"] == [(0, 1, "2")]
     assert found(tmp_path, question="NamedEntity.value")[0].how == "every_submission"
+
+
+def test_a_number_or_a_truth_fills_a_feature_even_if_it_is_0_or_false(tmp_path: Path) -> None:
+    span = {"%TYPE": "c.S", "begin": 0, "end": 2, "name": "x", "points": 0, "done": False, "note": ""}
+    saved(tmp_path / "doc.txt" / "a.json", cas(span))
+    assert [found(tmp_path, question=f"S.{name}")[1]["doc.txt", "a"][0][2] for name in ("points", "done")] == [
+        "0",
+        "false",
+    ]
+    with pytest.raises(spagree.UsageError, match="unknown question"):
+        found(tmp_path, question="S.note")
 
 
 @pytest.mark.skipif(not FOLDER.exists(), reason="real exports of spans are not on this machine")

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from exports import ITEMS, PEOPLE, ROWS, SPA, Write, jsonl, zipped
-from test_amazon import HEADER
-from test_crowds import ZOO, classified, task
+from test_crowds import HEADER, ZOO, classified, task
 from test_label_studio import result, task_of
 from test_prodigy import prodigy
 from test_traces import LANGFUSE, LANGSMITH, PHOENIX
@@ -98,21 +97,19 @@ OBJECTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("tool", OBJECTS)
-def test_objects_are_refused_by_the_name_of_the_tool(tool: str, tmp_path: Path) -> None:
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps(OBJECTS[tool]))
+def test_objects_are_refused_by_the_name_of_the_tool(tool: str, write: Write) -> None:
+    path = write("export.json", OBJECTS[tool])
     with pytest.raises(spagree.DataError, match=tool) as caught:
         spagree.measure(path)
     assert "table" in str(caught.value)
 
 
 @pytest.mark.parametrize(("key", "message"), [("annotations", "jq .tasks"), ("completions", "Label Studio 0")])
-def test_tasks_inside_an_object_are_refused_with_a_way_on(key: str, message: str, tmp_path: Path) -> None:
+def test_tasks_inside_an_object_are_refused_with_a_way_on(key: str, message: str, write: Write) -> None:
     result = [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["good"]}}]
     answers = [{"id": n, "completed_by": n, "result": result} for n in (1, 2)]
     tasks = [{"id": n, "data": {"text": "a"}, key: answers} for n in range(3)]
-    path = tmp_path / "tasks.json"
-    path.write_text(json.dumps({"tasks": tasks, "total": 3}))
+    path = write("tasks.json", {"tasks": tasks, "total": 3})
     with pytest.raises(spagree.DataError, match=message):
         spagree.measure(path)
     if key == "annotations":
@@ -120,30 +117,27 @@ def test_tasks_inside_an_object_are_refused_with_a_way_on(key: str, message: str
         assert spagree.measure(path).spa.value == 1
 
 
-def test_columns_in_one_object_are_a_table(tmp_path: Path) -> None:
+def test_columns_in_one_object_are_a_table(write: Write) -> None:
     names = ("item", "annotator", "label")
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True))))
+    path = write("a.json", dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)))
     for format in ("auto", "long"):
         assert spagree.measure(path, weights="flat", format=format).spa.value == pytest.approx(SPA)
 
 
-def test_objects_are_no_labels(tmp_path: Path) -> None:
+def test_objects_are_no_labels(write: Write) -> None:
     rows = [{"item": item, "annotator": who, "answer": {"mood": label}} for item, who, label in ROWS]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(rows))
+    path = write("a.json", rows)
     with pytest.raises(spagree.DataError, match="column 'answer' holds objects"):
         spagree.measure(path)
 
 
-def test_empty_lists_look_missing(tmp_path: Path) -> None:
+def test_empty_lists_look_missing(write: Write) -> None:
     rows = [
         {"item": f"i{n}", "annotator": who, "label": [label] if label else []}
         for n, row in enumerate(ITEMS)
         for who, label in zip(PEOPLE, row, strict=True)
     ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(rows))
+    path = write("a.json", rows)
     found = spagree.measure(path, weights="flat")
     (message,) = [w.message for w in found.warnings if w.code == "looks_missing"]
     assert "missing=" in message and f"{SPA:.4f}" in message

@@ -9,7 +9,7 @@ from typing import Any
 
 import exports
 import pytest
-import test_amazon
+import test_crowds
 import test_label_studio as studio
 import test_potato
 import test_prodigy
@@ -65,7 +65,7 @@ def test_two_candidates_are_a_question_back(tmp_path: Path) -> None:
 
 
 def test_naming_the_label_or_the_layout_reads_a_plain_table(tmp_path: Path) -> None:
-    path = saved("b.csv", test_amazon.MTURK)(tmp_path)
+    path = saved("b.csv", test_crowds.MTURK)(tmp_path)
     by_hand = read(path, item="HITId", annotator="WorkerId", label="Answer.mood")
     assert by_hand.understood.format == "long" and by_hand.left_out == {}
     assert read(path, format="long", item="HITId", label="Answer.mood").understood.format == "long"
@@ -100,7 +100,7 @@ def test_unknown_values_are_refused_before_anything_is_read(options: dict[str, A
 
 def test_a_status_the_tool_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(spagree.UsageError, match="did you mean 'rejected'"):
-        read(saved("b.csv", test_amazon.MTURK)(tmp_path), status="rejectd")
+        read(saved("b.csv", test_crowds.MTURK)(tmp_path), status="rejectd")
     with pytest.raises(spagree.UsageError, match="potato exports have no status"):
         read(potato(tmp_path), status="done")
 
@@ -128,18 +128,18 @@ def test_the_rules_are_said_in_words() -> None:
 
 
 def test_labels_that_mean_missing_are_missing_in_exports_too(tmp_path: Path) -> None:
-    agreement = spagree.measure(saved("b.csv", test_amazon.MTURK)(tmp_path), missing=["NA"])
+    agreement = spagree.measure(saved("b.csv", test_crowds.MTURK)(tmp_path), missing=["NA"])
     assert dict(agreement.data.left_out) == {"rejected": 1, "empty": 1, "missing_label": 1}
 
 
 def test_other_encodings_and_compressions(tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
-    path.write_bytes(test_amazon.MTURK.replace("good", "süß").encode("latin-1"))
+    path.write_bytes(test_crowds.MTURK.replace("good", "süß").encode("latin-1"))
     guessed = read(path, format="mturk")
     assert {row[2] for row in exports.rows(guessed)} == {"süß", "NA"}
     assert [warning.code for warning in guessed.warnings] == ["encoding"]
     assert {row[2] for row in exports.rows(read(path, encoding="latin-1"))} == {"süß", "NA"}
-    path.write_bytes(test_amazon.MTURK.encode("utf-16"))
+    path.write_bytes(test_crowds.MTURK.encode("utf-16"))
     assert read(path).understood.format == "mturk"
     bad = tmp_path / "p.jsonl"
     bad.write_bytes(json.dumps(test_prodigy.task(1, "accept")).encode() + b"\n" + b'{"text": "\xff"}\n')
@@ -160,7 +160,7 @@ def test_measure_all_gives_a_plain_table_its_one_question(tmp_path: Path) -> Non
 
 
 def test_left_out_reaches_the_tally_and_its_sum(tmp_path: Path) -> None:
-    path = saved("b.csv", test_amazon.MTURK)(tmp_path)
+    path = saved("b.csv", test_crowds.MTURK)(tmp_path)
     assert spagree.tally(path).left_out == {"rejected": 1, "empty": 1}
     assert spagree.count_items(path).left_out == {"rejected": 1, "empty": 1}
     with pytest.raises(spagree.UsageError, match="multi= has no effect on a tally"):
@@ -171,7 +171,7 @@ def test_left_out_reaches_the_tally_and_its_sum(tmp_path: Path) -> None:
     ("source", "options"), [([("1", "a", "x")], {}), ("example:sparse", {}), ("file", {"header": False})]
 )
 def test_only_files_are_exports(source: Any, options: dict[str, Any], tmp_path: Path) -> None:
-    source = saved("b.csv", test_amazon.MTURK)(tmp_path) if source == "file" else source
+    source = saved("b.csv", test_crowds.MTURK)(tmp_path) if source == "file" else source
     with pytest.raises(spagree.UsageError, match='format="mturk" reads files of that tool'):
         read(source, format="mturk", **options)
 

@@ -19,10 +19,10 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
-from spagree.read.tools import records
+from spagree.read.tools import records, values
 from spagree.read.tools import source as source_module
-from spagree.read.tools.export import gather, named_questions
-from spagree.read.tools.records import Columns, split_columns
+from spagree.read.tools.export import gather, questions_meant
+from spagree.read.tools.records import split_columns
 from spagree.read.tools.registry import MODULES, load
 from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool
 
@@ -156,27 +156,27 @@ def test_faults_are_refused_where_they_stand(name: str, text: str, message: str,
 
 def test_parts_and_cells_say_what_they_expected() -> None:
     record = {"list": [1], "dict": {"a": 1}, "text": "x", "nothing": None}
-    assert records.part(record, "list", list, "p") == [1] and records.part(record, "dict", dict, "p") == {"a": 1}
-    assert records.part(record, "nothing", list, "p") == [] and records.part(record, "absent", dict, "p") == {}
+    assert values.part(record, "list", list, "p") == [1] and values.part(record, "dict", dict, "p") == {"a": 1}
+    assert values.part(record, "nothing", list, "p") == [] and values.part(record, "absent", dict, "p") == {}
     for key, kind, message in (
         ("text", list, "p: 'text' should be a list, found 'x'"),
         ("list", dict, "p: 'list' should be an object"),
     ):
         with pytest.raises(DataError, match=message):
-            records.part(record, key, kind, "p")
+            values.part(record, key, kind, "p")
     with pytest.raises(ColumnError, match="p: there is no field 'absent'; fields: 'list', 'dict', 'text', 'nothing'"):
-        records.cell(record, "absent", "p")
-    assert records.cell(record, "nothing", "p") == "" and records.cell(record, "dict", "p") == '{"a":1}'
+        values.cell(record, "absent", "p")
+    assert values.cell(record, "nothing", "p") == "" and values.cell(record, "dict", "p") == '{"a":1}'
 
 
 def test_entries_are_objects_however_they_are_laid_out() -> None:
-    assert records.entries([{"a": 1}], "p") == [{"a": 1}]
-    assert records.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
+    assert values.entries([{"a": 1}], "p") == [{"a": 1}]
+    assert values.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
     with pytest.raises(DataError, match=r"p: lists of different lengths \(2 a, 1 b\)"):
-        records.entries({"a": [1, 2], "b": [3]}, "p")
+        values.entries({"a": [1, 2], "b": [3]}, "p")
     for wrong in ([1], "x", None, {"a": 1}):
         with pytest.raises(DataError, match="p: should be a list of objects"):
-            records.entries(wrong, "p")
+            values.entries(wrong, "p")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_entries_are_objects_however_they_are_laid_out() -> None:
     ],
 )  # fmt: skip
 def test_values(value: Any, expected: Any) -> None:
-    assert records.answer(value) == expected
+    assert values.answer(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_values(value: Any, expected: Any) -> None:
     ],
 )  # fmt: skip
 def test_cells_with_lists(text: str, expected: Any) -> None:
-    assert records.from_text(text) == expected
+    assert values.from_text(text) == expected
 
 
 # ── times ──
@@ -263,12 +263,11 @@ def test_columns_are_told_by_what_they_hold() -> None:
         3|c|x|q|+|[{"rating":3}]|"""
     names, *rows = ([cell.strip() for cell in line.split("|")] for line in table.splitlines())
     found = split_columns([(row[0], dict(zip(names, row, strict=False))) for row in rows], names[1:])
-    assert found.answers == ("vote", "json", "sometimes")
-    assert found.doubtful == ("same", "few")
+    assert found == (("vote", "json", "sometimes"), ("same", "few"))
 
 
 def test_one_item_alone_leaves_everything_in_doubt() -> None:
-    assert split_columns([("1", {"a": "x"})], ["a"]) == Columns((), ("a",))
+    assert split_columns([("1", {"a": "x"})], ["a"]) == ((), ("a",))
 
 
 # ── rules ──
@@ -327,7 +326,10 @@ def test_options_become_questions_only_where_somebody_chose_several() -> None:
     assert tuple(export.rows) == ("q:x", "q:y", "r")
     assert (export.rows["q:y"][ANNOTATOR], export.rows["q:y"][LABEL]) == (["a", "b"], ["yes", "no"])
     assert export.left_out == {"q:x": {"empty": 1}, "q:y": {"empty": 1}, "r": {"empty": 1}}
-    assert named_questions([*export.rows], "q") == ["q:x", "q:y"] and named_questions([*export.rows], "Q:Y") == ["q:y"]
+    for wanted, meant in (("q", ["q:x", "q:y"]), ("Q:Y", ["q:y"])):
+        options = ReaderOptions(Path(), question=wanted)
+        found = questions_meant([*export.rows], source_module.Source("s", ""), TOOL, options, every=True)
+        assert found == meant
 
 
 def test_times_that_are_no_times_are_dropped_as_a_whole_and_said(tmp_path: Path) -> None:

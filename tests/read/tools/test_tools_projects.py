@@ -16,6 +16,7 @@ import test_crowds
 import test_doccano
 import test_label_studio as studio
 import test_prodigy
+from exports import Write
 
 import spagree
 from command import Run
@@ -62,12 +63,11 @@ def test_files_of_two_tools_are_not_mixed(tmp_path: Path, tasks: Path) -> None:
         read([other, tasks])
 
 
-def test_the_first_two_in_time_wherever_they_stand_in_the_file(tmp_path: Path) -> None:
+def test_the_first_two_in_time_wherever_they_stand_in_the_file(write: Write) -> None:
     """The third annotator was asked because the first two differed; the file lists the newest first."""
     rows = ["h1,w3,Approved,Wed Jan 24 09:00:03 PST 2018,a", "h1,w2,Approved,Wed Jan 24 09:00:02 PST 2018,b", "h1,w1,Approved,Wed Jan 24 17:00:01 GMT 2018,a",
             "h2,w2,Approved,Wed Jan 24 09:00:02 PST 2018,a", "h2,w1,Approved,Wed Jan 24 09:00:01 PST 2018,a"]  # fmt: skip
-    path = tmp_path / "b.csv"
-    path.write_text("HITId,WorkerId,AssignmentStatus,SubmitTime,Answer.q\n" + "\n".join(rows) + "\n")
+    path = write("b.csv", "HITId,WorkerId,AssignmentStatus,SubmitTime,Answer.q\n" + "\n".join(rows) + "\n")
     agreement = spagree.measure(path, first=2, weights="flat")
     assert agreement.spa.value == 0.5 and agreement.data.left_out == {"after_first_2": 1}
 
@@ -88,9 +88,8 @@ def test_without_times_the_first_two_cannot_be_told(tmp_path: Path) -> None:
         spagree.measure(path, first=2)
 
 
-def test_left_out_is_told_in_full_and_in_json(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "t.tsv"
-    path.write_text(test_crowds.API)
+def test_left_out_is_told_in_full_and_in_json(write: Write, run: Run) -> None:
+    path = write("t.tsv", test_crowds.API)
     text = " ".join(run("score", path, "--ground-truth", "drop")[1].split())
     for line in (
         "1 annotation: rejected",

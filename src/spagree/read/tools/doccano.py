@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from spagree.errors import DataError
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
-from spagree.read.tools.records import (
-    Record,
-    answer,
-    cell,
-    file_records,
-    item_text,
-    known,
-    members,
-    one_or_more,
-    opened,
-)
+from spagree.read.tools.marks import UTF16, Mark, Marks
+from spagree.read.tools.records import file_records, members, opened
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
-from spagree.read.tools.tool import UTF16, Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import Placed, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import Record, answer, cell, item_text, known, one_or_more
 from spagree.read.words import texts
 
 QUESTION = "label"
@@ -41,6 +32,9 @@ CONFIRMED = """
            CAST(s.confirmed_at AS TEXT)
     FROM examples_examplestate s JOIN examples_example e ON e.id = s.example_id
     JOIN auth_user u ON u.id = s.confirmed_by_id ORDER BY s.id"""
+
+
+Entry = tuple[str, str, str | None, str, int | None, Record]  # question, member, time, place, number, record
 
 
 def recognise(source: Source) -> bool:
@@ -74,9 +68,14 @@ def _is_member(file: File) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The labels of each member; the list is empty if they have not seen the example."""
-    if source.shape in (DATABASE, SERVER):
-        yield from _from_database(source, options)
-        return
+    entries = _of_database if source.shape in (DATABASE, SERVER) else _of_files
+    for question, who, time, place, number, record in entries(source, options):
+        item, text = cell(record, options.item or "id", place), item_text(record, options, place, *texts("doccano"))
+        answers = {question: _value(place, record)}
+        yield Response(known(item), who, answers, time, row=number, text=text, fields=record)
+
+
+def _of_files(source: Source, options: ReaderOptions) -> Iterator[Entry]:
     files = _files(source)
     for file in files:
         who = Path(file.name).stem
@@ -87,19 +86,34 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 "projects created without 'Share annotations across all users', or in doccano's database "
                 "(db.sqlite3), which can be read directly"
             )
-        if file.name.endswith(".txt"):  # fastText: labels, then the text, which serves as the id that it lacks
-            content = as_utf8(file, options.encoding, options.scratch).path.read_text("utf-8-sig")
-            for number, line in enumerate(content.splitlines(), 1):
-                words = line.split()
-                labels = [word.removeprefix(FASTTEXT) for word in words if word.startswith(FASTTEXT)]
-                item = " ".join(word for word in words if not word.startswith(FASTTEXT))
-                text = item_text({"text": item}, options, "doccano", "text")
-                yield Response(known(item), who, {QUESTION: one_or_more(labels)}, row=number, text=text)
+        if not file.name.endswith(".txt"):
+            for place, number, record in file_records(file, options):
+                yield QUESTION, who, None, place, number, record
             continue
-        for place, number, record in file_records(file, options):
-            item, text = cell(record, options.item or "id", place), item_text(record, options, place, *texts("doccano"))
-            answers = {QUESTION: _value(place, record)}
-            yield Response(item, who, answers, row=number, text=text, fields=record)
+        # fastText: labels, then the text, which serves as the id that it lacks
+        content = as_utf8(file, options.encoding, options.scratch).path.read_text("utf-8-sig")
+        for number, line in enumerate(content.splitlines(), 1):
+            labels = [word.removeprefix(FASTTEXT) for word in line.split() if word.startswith(FASTTEXT)]
+            text = " ".join(word for word in line.split() if not word.startswith(FASTTEXT))
+            yield QUESTION, who, None, f"{file.name}:{number}", number, {"id": text, "text": text, "label": labels}
+
+
+def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
+    """Of each person and example, one record; confirming it without a label is an empty answer."""
+    with opened(source) as connection:
+        table = [*connection.execute(CATEGORIES), *connection.execute(CONFIRMED)]
+    names = ("project", "id", "text", "username")
+    rows: Iterable[Placed] = [("doccano", n, dict(zip(names, row, strict=False))) for n, row in enumerate(table)]
+    given: dict[tuple[str, ...], tuple[Record, list[str], list[str]]] = {}
+    for _, number, record in rows if options.where is None else options.where.filtered(rows):
+        *key, label, time = table[number]
+        _, labels, times = given.setdefault(tuple(key), (record, [], []))
+        labels += [] if label is None else [label]
+        times += [] if label is None and times else [time]
+    many = len({row[0] for row in table}) > 1
+    for (project, *_, who), (record, labels, times) in given.items():
+        question = f"{project}/{QUESTION}" if many else QUESTION
+        yield question, who, max(times), "doccano", None, {**record, "label": labels}
 
 
 def _value(place: str, record: Record) -> Value:
@@ -118,29 +132,6 @@ def _value(place: str, record: Record) -> Value:
         marks = [Mark(as_text(name), start, end) for name, start, end in placed]
         return Marks(place, marks, [text] if isinstance(text, str) else [], (UTF16,))
     return one_or_more(labels.split("#")) if isinstance(labels, str) and labels else answer(labels)
-
-
-def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The long form: one row per label; confirming without a label is an empty answer."""
-    with opened(source) as connection:
-        table = [*connection.execute(CATEGORIES), *connection.execute(CONFIRMED)]
-    many = len({row[0] for row in table}) > 1
-    labels: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
-    times: dict[tuple[str, str, str], str] = {}
-    texts: dict[str, str | None] = {}
-    if options.where is not None:
-        records = ({"id": row[1], "project": row[0], "text": row[2], "username": row[3]} for row in table)
-        placed = (("", number, record) for number, record in enumerate(records))
-        table = [table[number] for _, number, _ in options.where.filtered(placed)]
-    for project, example, text, who, label, time in table:
-        key = (project, example, who)
-        texts[example] = item_text({"text": text}, options, "doccano", "text")
-        labels[key] += [label] if label is not None else []
-        times[key] = max(time, times.get(key, time)) if label is not None else times.get(key, time)
-    for (project, example, who), chosen in labels.items():
-        question = f"{project}/{QUESTION}" if many else QUESTION
-        answers, fields = {question: one_or_more(chosen)}, {"project": project, "username": who}
-        yield Response(example, who, answers, times[project, example, who], text=texts[example], fields=fields)
 
 
 TOOL = Tool(

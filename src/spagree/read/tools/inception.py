@@ -15,9 +15,11 @@ from zipfile import is_zipfile
 from spagree.errors import DataError
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import opened_zip
-from spagree.read.tools.records import cell, elements, inside, item_text, known, records
+from spagree.read.tools.marks import UTF16, Mark, Marks
+from spagree.read.tools.records import elements, inside, records
 from spagree.read.tools.source import ARCHIVE, FOLDER, TABLE, Source
-from spagree.read.tools.tool import UTF16, Mark, Marks, ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.values import cell, item_text, known
 
 PLACE = ("Type", "Collection", "Document", "Layer", "Feature", "Position")
 TOOL_COLUMNS = frozenset((*PLACE, "Flags"))
@@ -40,40 +42,38 @@ OWN = frozenset(("id", "sofa", "begin", "end"))
 VALUES = frozenset(
     f"uima.cas.{kind}" for kind in ["String", "Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double"]
 )
-XMI, CAS, PACKED = ".xmi", ".json", ".zip"
+TSV, XMI, CAS, PACKED = ".tsv", ".xmi", ".json", ".zip"
 FEATURES = b'"%FEATURE_STRUCTURES"'  # in every CAS written as JSON
 
 
 def recognise(source: Source) -> bool:
     """The six columns that say where the annotation is, or a folder per document with a file per annotator."""
     if source.shape in (FOLDER, ARCHIVE):
-        if any(_is_document(name, ".tsv", XMI) for name in source.keys):
-            return True
-        is_open = any(_is_document(name, CAS, PACKED) for name in source.keys)
-        return is_open and next(_cases(source), None) is not None
+        may_be = any(_is_document(PurePosixPath(name), TSV, XMI, CAS, PACKED) for name in source.keys)
+        return may_be and next(_files(source), None) is not None
     return source.shape == TABLE and source.has(*PLACE)
 
 
-def _is_document(name: str, *suffixes: str) -> bool:
-    path = PurePosixPath(name)
+def _is_document(path: PurePosixPath, *suffixes: str) -> bool:
     return path.suffix in suffixes and "." in path.parent.name and path.stem not in NOBODY
 
 
-def _cases(source: Source) -> Iterator[tuple[str, bytes, frozenset[str]]]:
-    """The documents as CAS: their names and contents, and the features known to hold values and no references."""
-    for name, content in inside(source, XMI, CAS, PACKED):
-        path = PurePosixPath(name)
-        if not _is_document(name, XMI, CAS, PACKED):
+def _files(source: Source) -> Iterator[tuple[PurePosixPath, str, bytes, frozenset[str]]]:
+    """The documents: path, place and content, and the features known to hold values and no references."""
+    for path, place, content in inside(source, TSV, XMI, CAS, PACKED):
+        if not _is_document(path, TSV, XMI, CAS, PACKED):
             continue
         if path.suffix == PACKED and is_zipfile(io.BytesIO(content)):  # under any name: a document and its types
-            with opened_zip(io.BytesIO(content), f"{source.name}/{name}") as archive:
+            with opened_zip(io.BytesIO(content), place) as archive:
                 files = {each: archive.read(each) for each in archive.namelist() if each.endswith((XMI, ".xml"))}
             types = [content for each, content in files.items() if each.endswith(".xml")]
-            plain = frozenset(feature for each in types for feature in _plain_features(name, each))
-            cases = {str(path.with_name(PurePosixPath(each).name)): each for each in files if each.endswith(XMI)}
-            yield from ((own, files[each], plain) for own, each in cases.items() if _is_document(own, XMI))
-        elif path.suffix == XMI or (path.suffix == CAS and FEATURES in content):
-            yield name, content, frozenset()
+            plain = frozenset(feature for each in types for feature in _plain_features(str(path), each))
+            for name, each in files.items():
+                own = path.with_name(PurePosixPath(name).name)
+                if name.endswith(XMI) and _is_document(own, XMI):
+                    yield own, f"{source.name}/{own}", each, plain
+        elif path.suffix in (TSV, XMI) or (path.suffix == CAS and FEATURES in content):
+            yield path, place, content, frozenset()
 
 
 def _plain_features(place: str, types: bytes) -> Iterator[str]:
@@ -111,48 +111,35 @@ def _question(layer: str, feature: str) -> str:
 def _documents(source: Source) -> Iterator[Response]:
     """The spans of each annotator in each document, by layer and feature."""
     states = {}
-    for _, content in inside(source, ".json"):
+    for _, _, content in inside(source, ".json"):
         project = json.loads(content) if FEATURES not in content else {}
         for document in project.get("annotation_documents") or () if isinstance(project, dict) else ():
             states[document["name"], document["user"]] = document["state"].lower()
-    found = []
-    for name, content in inside(source, ".tsv"):
-        if _is_document(name, ".tsv"):
-            path = PurePosixPath(name)
-            item, who = path.parent.name, path.stem
-            found.append((item, who, *_document(f"{source.name}/{name}", content.decode("utf-8-sig"))))
-    found += _of_cases(source)
-    given = [(question, marks.marks) for _, _, spans, _ in found for question, marks in spans.items()]
-    valued = {question for question, marks in given if any(mark.label for mark in marks)}
-    layers = {question.partition(".")[0] for question in valued}
-    for item, who, spans, text in found:  # features that nobody filled in do not name the spans of a layer
-        kept = {name: marks for name, marks in spans.items() if name in valued or name.partition(".")[0] not in layers}
-        status = states.get((item, who), "")
-        yield Response(item, who, dict(kept), status=status, text=text, is_complete=True)
-
-
-def _of_cases(source: Source) -> Iterator[tuple[str, str, dict[str, Marks], str]]:
-    """The same of documents written as CAS, in which a feature without a value does not appear."""
+    features: dict[str, dict[str, None]] = {}  # of each layer, as one without a value may not appear
     given = []
-    features: dict[str, dict[str, None]] = {}  # of each layer, in any document
-    for name, content, plain in _cases(source):
-        place = f"{source.name}/{name}"
-        text, spans = _xmi(place, content, plain) if name.endswith(XMI) else _json(place, content)
+    for path, place, content, plain in _files(source):
+        if path.suffix == TSV:
+            text, spans = _tsv(place, content.decode("utf-8-sig"), features)
+        else:
+            text, spans = _xmi(place, content, plain) if path.suffix == XMI else _json(place, content)
         for layer, values, _ in spans:
             features.setdefault(layer, {}).update((feature, None) for feature in values if feature not in OWN)
-        given.append((PurePosixPath(name), place, text, spans))
-    questions = {layer: [*names] or [""] for layer, names in features.items()}
+        given.append((path, place, text, spans))
+    names = {layer: {each: _question(layer, each) for each in own or [""]} for layer, own in features.items()}
+    every_span = [span for *_, spans in given for span in spans]
+    filled = {(layer, name) for layer, values, _ in every_span for name, value in values.items() if as_text(value)}
+    for layer, questions in names.items():  # features that nobody filled in do not name the spans of a layer
+        valued = {feature: question for feature, question in questions.items() if (layer, feature) in filled}
+        names[layer] = valued or questions
     for path, place, text, spans in given:
-        marks = {
-            _question(layer, feature): Marks(place, [], [text], (UTF16,))
-            for layer, names in questions.items()
-            for feature in names
-        }
+        every = [question for questions in names.values() for question in questions.values()]
+        marks = {question: Marks(place, [], [text], (UTF16,)) for question in every}
         for layer, values, where in spans:
-            for feature in questions[layer]:
+            for feature, question in names[layer].items():
                 mark = Mark(as_text(values.get(feature, "")), values["begin"], values["end"], place=where)
-                marks[_question(layer, feature)].marks.append(mark)
-        yield path.parent.name, path.stem, marks, text
+                marks[question].marks.append(mark)
+        item, who = path.parent.name, path.stem
+        yield Response(item, who, dict(marks), status=states.get((item, who), ""), text=text, is_complete=True)
 
 
 Spans = list[tuple[str, Mapping[str, Any], str]]  # layer, features and ends, place
@@ -160,9 +147,9 @@ Spans = list[tuple[str, Mapping[str, Any], str]]  # layer, features and ends, pl
 
 def _xmi(place: str, content: bytes, plain: frozenset[str]) -> tuple[str, Spans]:
     """The text and its annotations; a feature that is not ``plain`` may name other elements by their numbers."""
-    found = [each for each in elements(place, content) if each.attributes]
-    text, view = _view(place, [each.attributes for each in found if each.name == "Sofa"])
-    ids = {each.attributes.get("id") for each in found}
+    found = elements(place, content)
+    text, view = _view(place, [attributes for name, attributes, *_ in found if name == "Sofa"])
+    ids = {attributes["id"] for _, attributes, *_ in found if "id" in attributes}
     spans: Spans = []
     for name, attributes, line, _ in found:
         is_mark = "begin" in attributes and "end" in attributes and attributes.get("sofa") == view
@@ -199,44 +186,33 @@ def _view(place: str, views: Sequence[Mapping[str, Any]]) -> tuple[str, Any]:
     return views[0]["sofaString"], views[0].get("id")
 
 
-def _document(place: str, content: str) -> tuple[dict[str, Marks], str]:
-    """The spans of a document by question, and its text, rebuilt from the tokens: offsets count UTF-16 units."""
+def _tsv(place: str, content: str, declared: dict[str, dict[str, None]]) -> tuple[str, Spans]:
+    """The text, rebuilt from the tokens, and its annotations; the header declares layers and features."""
     if not content.startswith("#FORMAT=WebAnno TSV 3"):
         raise DataError(f"{place}: not WebAnno TSV 3; export the documents in that format")
-    columns: list[tuple[str, list[str]]] = []  # of each layer of spans, and of others
-    spans: dict[tuple[int, int, str], dict[int, Mark]] = {}
+    columns: list[tuple[str, str]] = []  # layer and feature; of relations and chains, no layer
+    found: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
     text = bytearray()
     for number, line in enumerate(content.split("\n"), 1):
         if header := HEADER.fullmatch(line.rstrip("\r")):
-            features = header[3].split("|")
-            columns.append((header[2] if header[1] == "SP" else "", features))
+            layer = header[2] if header[1] == "SP" else ""
+            columns += [(layer, feature) for feature in header[3].split("|")]
         elif token := TOKEN.fullmatch(line.rstrip("\r")):
             start, end = int(token[1]), int(token[2])
             text.extend(b" \x00" * (end - len(text) // 2))
             text[2 * start : 2 * end] = token[3].encode("utf-16-le")
-            cells = iter(token[4].split("\t"))
-            for layer, (name, features) in enumerate(columns):
-                for feature, value in zip(range(len(features)), cells, strict=False):
-                    for place_in_stack, piece in enumerate(BETWEEN.split(value) if name and value != "_" else ()):
-                        chain = NUMBER.search(piece)
-                        key = f"[{chain[1]}]" if chain else f"{number} {place_in_stack}"
-                        label = ESCAPED.sub(lambda found: BLANKS.get(found[1], found[1]), NUMBER.sub("", piece))
-                        marks = spans.setdefault((layer, feature, key), {})
-                        marks[number] = Mark("" if label == "*" else label, start, end, place=f"{place}:{number}")
-    given = {
-        _question(name, feature): Marks(place, [], [text.decode("utf-16-le")], (UTF16,))
-        for name, features in columns
-        for feature in features
-        if name
-    }
-    for (layer, feature, _), parts in spans.items():
-        first = next(iter(parts.values()))
-        whole = first._replace(
-            start=min(part.start for part in parts.values()), end=max(part.end for part in parts.values())
-        )
-        name, features = columns[layer]
-        given[_question(name, features[feature])].marks.append(whole)
-    return given, text.decode("utf-16-le")
+            for (layer, feature), cell_text in zip(columns, token[4].split("\t"), strict=False):
+                for stacked, piece in enumerate(BETWEEN.split(cell_text) if layer and cell_text != "_" else ()):
+                    chain = NUMBER.search(piece)
+                    key = f"[{chain[1]}]" if chain else f"{number} {stacked}"
+                    label = ESCAPED.sub(lambda sign: BLANKS.get(sign[1], sign[1]), NUMBER.sub("", piece))
+                    values, _ = found.setdefault((layer, key), ({"begin": start, "end": end}, f"{place}:{number}"))
+                    values.setdefault(feature, "" if label == "*" else label)
+                    values |= {"begin": min(values["begin"], start), "end": max(values["end"], end)}
+    for layer, feature in columns:
+        if layer:
+            declared.setdefault(layer, {}).setdefault(feature)
+    return text.decode("utf-16-le"), [(layer, values, where) for (layer, _), (values, where) in found.items()]
 
 
 TOOL = Tool(

@@ -15,68 +15,54 @@ from typing import Any
 from spagree.errors import DataError, FileError, count
 from spagree.messages import Warning, opt, shown
 from spagree.read.files.json import DECODER, as_text
-from spagree.read.tools.records import (
-    Record,
-    answer,
-    cell,
-    chosen,
-    decoded,
-    is_true,
-    item_text,
-    known,
-    one_or_more,
-    opened,
-    part,
-    records,
-    split_columns,
-)
+from spagree.read.tools.marks import CHARACTERS, UTF16, Mark, Marks
+from spagree.read.tools.records import opened, records, split_columns
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
-from spagree.read.tools.tool import (
-    CHARACTERS,
-    KEPT,
-    NO_FIELDS,
-    UTF16,
-    Mark,
-    Marks,
-    ReaderOptions,
-    Response,
-    Tool,
-    Value,
-    address_in,
-)
-from spagree.read.words import texts
+from spagree.read.tools.tool import KEPT, NO_FIELDS, ReaderOptions, Response, Tool, Value, address_in, shows
+from spagree.read.tools.values import Record, answer, cell, chosen, decoded, item_text, known, one_or_more, part
+from spagree.read.words import texts as usual_texts
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
+ROWS = ("annotation_id", "annotator", "lead_time")
+Aliases = Mapping[str, Mapping[str, str]]  # stored value of a choice → its text, by control
+Entry = tuple[str, Record, Aliases, str]  # place, task, and what to put before the names of its controls
 TOOL_COLUMNS = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
 
 
-def recognise(source: Source) -> bool:
-    """Tasks with annotations, one row per annotation, or the tables of its database."""
-    if source.shape in (DATABASE, SERVER):
-        return source.has("task_completion", "htx_user")
-    is_tasks = source.shape == OBJECTS and source.has("annotations", "data")
-    is_rows = source.shape in (OBJECTS, TABLE) and source.has("annotation_id", "annotator", "lead_time")
-    return is_tasks or is_rows
-
-
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """All annotations, numbered as Label Studio numbers them; drafts come last."""
+    """All annotations, numbered as Label Studio numbers them, then drafts; predictions do not count."""
     seen = Seen()
-    if source.shape in (DATABASE, SERVER):
-        yield from database_responses(source, options, seen)
-    else:
-        named = config_aliases(options)
-        flat: list[tuple[str, Record]] = []
-        for place, _, record in records(source, options):
-            if "annotations" in record:
-                yield from task_responses(place, record, options, named, seen)
-            else:
-                flat.append((place, record))
-        controls = _controls([row for _, row in flat], options.question)
-        for place, row in flat:
-            if known(row.get("annotation_id")):  # unannotated tasks have a row without one
-                for response in task_responses(place, _task(row, controls, options), options, named, seen):
-                    yield response._replace(status=KEPT)  # rows do not say that they were submitted
+    tasks = _of_database if source.shape in (DATABASE, SERVER) else _of_files
+    for place, task, named, prefix in tasks(source, options):
+        data = part(task, "data", dict, place)
+        item = cell(data, options.item, place) if options.item else cell(task, "id", place)
+        text = item_text(data, options, place, *usual_texts("label-studio"))
+        for position, annotation in enumerate(part(task, "annotations", list, place), 1):
+            if not isinstance(annotation, dict) or "result" not in annotation:
+                is_object = isinstance(annotation, dict)
+                found = "has no 'result'" if is_object else f"should be an object, found {shown(as_text(annotation))}"
+                raise DataError(
+                    f"{place}: annotation {position}: {found}; export the annotations with all their fields"
+                )
+            author, editor = annotation.get("completed_by"), annotation.get("updated_by")
+            by = person(author, options)
+            if editor is not None and editor != author:
+                seen.edited += person(editor, options) not in (None, by)
+            time = known(annotation.get(options.time or "created_at"))
+            status = "cancelled" if annotation.get("was_cancelled") is True else "submitted"
+            status = KEPT if "annotation_id" in task else status  # rows do not say that they were submitted
+            is_gold, digits = annotation.get("ground_truth") is True, as_text(annotation.get("id"))
+            number = int(digits) if digits.isdecimal() else 0
+            by_suffix = answers(place, part(annotation, "result", list, place), named, seen, data, prefix)
+            is_whole = status != "cancelled" and len(by_suffix) == 1
+            for suffix, values in by_suffix.items():
+                if values or len(by_suffix) == 1:
+                    yield Response(item + suffix, by, values, time, status, is_gold, number, text, is_whole, task)
+        for draft in part(task, "drafts", list, place):
+            if isinstance(draft, dict):
+                by, result = person(draft.get("user"), options), part(draft, "result", list, place)
+                for suffix, values in answers(place, result, named, seen, data, prefix).items():
+                    yield Response(item + suffix, by, values, status="draft", row=AFTER_ALL, text=text, fields=task)
     if seen.edited:
         edited = count(seen.edited, "annotation was", "annotations were")
         message = f"{edited} changed by someone else; the author counts as the annotator"
@@ -85,9 +71,32 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         repeated = count(seen.repeated, "result repeats", "results repeat")
         message = f"{repeated} a control within an annotation; all results of a control count as one set"
         options.warnings.append(Warning("several_results", message))
-    options.notes.update(
-        dict.fromkeys(seen.ratings, f"stars are ordered: {opt.metric('ordinal')} gives credit for near misses")
-    )
+    hint = f"stars are ordered: {opt.metric('ordinal')} gives credit for near misses"
+    options.notes.update(dict.fromkeys(seen.ratings, hint))
+
+
+def _of_files(source: Source, options: ReaderOptions) -> Iterator[Entry]:
+    """The tasks of an export; rows of JSON-MIN, CSV and TSV become tasks with one annotation.
+
+    They do not mark skips and ground truth; tasks that nobody annotated have a row without an annotation.
+    """
+    named, made = config_aliases(options), options.time or "created_at"
+    rows: list[tuple[str, Record]] = []
+    for place, _, record in records(source, options):
+        if "annotations" in record:
+            yield place, record, named, ""
+        else:
+            rows.append((place, record))
+    controls = _controls([row for _, row in rows], options.question)
+    for place, row in rows:
+        if known(row.get("annotation_id")):
+            given = {name: row[name] for name in controls if name in row}
+            result = [{"from_name": name, "value": value} for name in given for value in _values(given[name])]
+            who = row.get("annotator") if options.annotator in NUMBER_OF_USER else None
+            annotation = {"id": row["annotation_id"], made: row.get(made), "completed_by": who, "result": result}
+            data = {name: value for name, value in row.items() if name not in controls}
+            about = {"id": cell(row, "id", ""), "annotation_id": row["annotation_id"]}
+            yield place, {**given, **about, "data": data, "annotations": [annotation]}, named, ""
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
@@ -101,30 +110,16 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
     names = [name for name in every if name not in TOOL_COLUMNS and name not in clashing]
     ordered = [list(row) for row in rows]
     if any(keys != sorted(keys) for keys in ordered):
-        behind = {name for keys in ordered for name in keys[_place(keys, "id") : _place(keys, "annotator")]}
-        return tuple(name for name in names if name in behind)
+        wanted = set[str | None]()
+        for keys in ordered:
+            places = [keys.index(name) if name in keys else 0 for name in ("id", "annotator")]
+            wanted.update(keys[slice(*places)])
+        return tuple(name for name in names if name in wanted)
     data = {name for row in rows if not known(row.get("annotation_id")) for name in names if known(row[name])}
     annotated = [(as_text(row.get("id")), row) for row in rows if known(row.get("annotation_id"))]
-    columns = split_columns(annotated, [name for name in names if name not in data])
-    wanted = {*columns.answers, *columns.doubtful, question}
+    answers, doubtful = split_columns(annotated, [name for name in names if name not in data])
+    wanted = {*answers, *doubtful, question}
     return tuple(name for name in names if name in wanted)
-
-
-def _place(keys: Sequence[str], name: str) -> int:
-    return keys.index(name) if name in keys else 0
-
-
-def _task(row: Record, controls: Sequence[str], options: ReaderOptions) -> Record:
-    """A row of JSON-MIN, CSV or TSV as a task with one annotation; skips and ground truth are not marked in rows."""
-    made = options.time or "created_at"
-    annotation = {"id": row["annotation_id"], made: row.get(made)}
-    annotation["completed_by"] = row.get("annotator") if options.annotator in NUMBER_OF_USER else None
-    annotation["result"] = [
-        {"from_name": name, "value": value} for name in controls if name in row for value in _values(row[name])
-    ]
-    data = {name: value for name, value in row.items() if name not in controls}
-    answers = {name: row[name] for name in controls if name in row}
-    return {**answers, "id": cell(row, "id", ""), "data": data, "annotations": [annotation]}
 
 
 def _values(value: Any) -> list[Record]:
@@ -139,45 +134,8 @@ def _values(value: Any) -> list[Record]:
     return [{"choices": value if isinstance(value, list) else [value]}] if known(value) else []
 
 
-def task_responses(place: str, task: Record, options: ReaderOptions, named: Aliases, seen: Seen) -> Iterator[Response]:
-    """The annotations and drafts of a task; predictions are not annotations."""
-    data = part(task, "data", dict, place)
-    item = cell(data, options.item, place) if options.item else cell(task, "id", place)
-    text = item_text(data, options, place, *texts("label-studio"))
-    for position, annotation in enumerate(part(task, "annotations", list, place), 1):
-        if not isinstance(annotation, dict) or "result" not in annotation:
-            is_object = isinstance(annotation, dict)
-            found = "has no 'result'" if is_object else f"should be an object, found {shown(as_text(annotation))}"
-            raise DataError(f"{place}: annotation {position}: {found}; export the annotations with all their fields")
-        author, editor = annotation.get("completed_by"), annotation.get("updated_by")
-        by = person(author, options)
-        if editor is not None and editor != author:
-            seen.edited += person(editor, options) not in (None, by)
-        time = known(annotation.get(options.time or "created_at"))
-        status = "cancelled" if annotation.get("was_cancelled") is True else "submitted"
-        is_gold, digits = annotation.get("ground_truth") is True, as_text(annotation.get("id"))
-        number = int(digits) if digits.isdecimal() else 0
-        by_suffix = answers(place, part(annotation, "result", list, place), named, seen, data)
-        is_whole = status == "submitted" and len(by_suffix) == 1
-        for suffix, values in by_suffix.items():
-            if values or len(by_suffix) == 1:
-                yield Response(item + suffix, by, values, time, status, is_gold, number, text, is_whole, task)
-    for draft in part(task, "drafts", list, place):
-        if isinstance(draft, dict):
-            who, by_suffix = (
-                person(draft.get("user"), options),
-                answers(place, part(draft, "result", list, place), named, seen, data),
-            )
-            for suffix, values in by_suffix.items():
-                yield Response(item + suffix, who, values, status="draft", row=AFTER_ALL, text=text, fields=task)
-
-
 def link(task: Record) -> str | None:
-    """The task's address in Label Studio, if an uploaded file reveals it; otherwise the address in its data.
-
-    >>> link({"id": 7, "project": 2, "data": {"image": "http://localhost:8080/data/upload/2/a.jpg"}})
-    'http://localhost:8080/projects/2/data?task=7'
-    """
+    """The task's address in Label Studio, if an uploaded file reveals it; otherwise the address in its data."""
     data, project, number = task.get("data"), task.get("project"), task.get("id")
     for value in data.values() if isinstance(data, dict) and project is not None else ():
         host = UPLOADED.match(value) if isinstance(value, str) else None
@@ -204,36 +162,23 @@ class Seen:
     ratings: set[str] = field(default_factory=set)
 
 
-Aliases = Mapping[str, Mapping[str, str]]  # stored value of a choice → its text, by control
-
-
-class _Config(HTMLParser):
-    """Parses the labelling configuration tag by tag: Choice elements inside their control."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.control = ""
-        self.aliases: dict[str, dict[str, str]] = {}
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember the control, and each choice with an alias."""
-        attributes = dict(attrs)
-        if attributes.get("name") and attributes.get("toname"):
-            self.control = attributes["name"] or ""
-        if tag == "choice" and attributes.get("alias") and attributes.get("value"):
-            self.aliases.setdefault(self.control, {})[attributes["alias"] or ""] = attributes["value"] or ""
-
-
 @lru_cache(maxsize=100)
 def aliases(config: str) -> Aliases:
-    """The aliases in a labelling configuration.
+    """The aliases in a labelling configuration: of the choices inside each control."""
+    found: dict[str, dict[str, str]] = {}
+    control = ""
 
-    >>> aliases('<Choices name="mood" toName="t"><Choice value="Neutral" alias="neu"/></Choices>')
-    {'mood': {'neu': 'Neutral'}}
-    """
-    parser = _Config()
-    parser.feed(config)
-    return parser.aliases
+    class Config(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            nonlocal control
+            attributes = {name: text or "" for name, text in attrs}
+            if attributes.get("name") and attributes.get("toname"):
+                control = attributes["name"]
+            if tag == "choice" and attributes.get("alias") and attributes.get("value"):
+                found.setdefault(control, {})[attributes["alias"]] = attributes["value"]
+
+    Config().feed(config)
+    return found
 
 
 def config_aliases(options: ReaderOptions) -> Aliases:
@@ -254,7 +199,7 @@ def config_aliases(options: ReaderOptions) -> Aliases:
 
 
 def answers(
-    place: str, result: Sequence[Any], named: Aliases, seen: Seen, data: Record = NO_FIELDS
+    place: str, result: Sequence[Any], named: Aliases, seen: Seen, data: Record = NO_FIELDS, prefix: str = ""
 ) -> dict[str, dict[str, Value]]:
     """The answers of an annotation by item of a list ("" for the whole task) and control; regions are marks."""
     by_suffix: dict[str, dict[str, Value]] = {"": {}}
@@ -264,26 +209,26 @@ def answers(
         value, control, number = part(entry, "value", dict, place), entry.get("from_name"), entry.get("item_index")
         if not control:
             continue
-        control = intern(str(control))
+        name, aliased = intern(prefix + str(control)), named.get(str(control))
         labels = by_suffix[""] if number is None else by_suffix.setdefault(f" {as_text(number)}", {})
-        before = labels.get(control)
+        before = labels.get(name)
         if not REGIONS.isdisjoint(value):
             new = _marks(value)
             if before is None:
                 texts_in = [] if not new or new[0].quote is None else _texts(data, new[0].quote)
-                before = labels[control] = Marks(place, [], texts_in, (CHARACTERS, UTF16))
+                before = labels[name] = Marks(place, [], texts_in, (CHARACTERS, UTF16))
             if isinstance(before, Marks):
                 before.marks.extend(new)
             continue
         label = simple_value(value)
-        if control in labels or control in named:
-            seen.repeated += control in labels and not isinstance(before, Marks)
+        if name in labels or aliased is not None:
+            seen.repeated += name in labels and not isinstance(before, Marks)
             options = [option for each in (before, label) for option in chosen(each)]
-            aliased = named.get(control, {})  # one set of options, each as its text, whichever of the two was stored
-            label = one_or_more(aliased.get(option, option) for option in options) if options else label
-        labels[control] = label
+            texts = aliased or {}  # one set of options, each as its text, whichever of the two was stored
+            label = one_or_more(texts.get(option, option) for option in options) if options else label
+        labels[name] = label
         if "rating" in value:
-            seen.ratings.add(control)
+            seen.ratings.add(str(control))
     return by_suffix
 
 
@@ -349,11 +294,12 @@ DRAFTS = """
            CAST(d.result AS TEXT), CAST(d.user_id AS TEXT), u.email
     FROM tasks_annotationdraft d JOIN task t ON t.id = d.task_id LEFT JOIN htx_user u ON u.id = d.user_id
     WHERE d.annotation_id IS NULL ORDER BY d.id"""
+TRUE = ("1", "true", "t")  # in SQLite and PostgreSQL
 PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 
-def database_responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
-    """Every annotation, and every draft that belongs to none: read as tasks of an export, with one of them each."""
+def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
+    """A task for every annotation, and for every draft that belongs to none."""
     with opened(source) as connection:
         configs = dict(connection.execute(PROJECTS).fetchall())
         queries = (("annotation", ANNOTATIONS), ("draft", DRAFTS))
@@ -365,27 +311,29 @@ def database_responses(source: Source, options: ReaderOptions, seen: Seen) -> It
         task = {"id": task_number, "project": project, "data": decoded(data or "{}", place, "its data")}
         if options.where is not None and not any(True for _ in options.where.filtered([("", 0, task)])):
             continue
-        given = decoded(result or "[]", place, "its result")
         who = email if options.annotator == "email" else user if options.annotator in NUMBER_OF_USER else None
+        given: dict[str, Any] = {"id": number, "result": decoded(result or "[]", place, "its result")}
         if what == "draft":
-            task["drafts"] = [{"user": who, "result": given}]
+            task["drafts"] = [given | {"user": who}]
         else:
             cancelled, gold, created, updated, editor = more
-            annotation = {"id": number, "completed_by": who, "result": given}
-            annotation |= {"created_at": created, "updated_at": updated}
-            annotation |= {"was_cancelled": is_true(cancelled), "ground_truth": is_true(gold)}
-            task["annotations"] = [annotation | ({"updated_by": editor} if editor != user else {})]
-        named = from_user or aliases(configs.get(project) or "")
-        for response in task_responses(place, task, options, named, seen):
-            prefix = f"{project}/" if many else ""
-            yield response._replace(answers={prefix + control: value for control, value in response.answers.items()})
+            given |= {"completed_by": who, "created_at": created, "updated_at": updated}
+            given |= {"was_cancelled": cancelled in TRUE, "ground_truth": gold in TRUE}
+            task["annotations"] = [given | ({"updated_by": editor} if editor != user else {})]
+        yield place, task, from_user or aliases(configs.get(project) or ""), f"{project}/" if many else ""
 
 
 TOOL = Tool(
     name="label-studio",
     title="Label Studio",
     fields={"item": "id", "annotator": "completed_by", "label": "result", "time": "created_at"},
-    recognise=recognise,
+    recognise=shows(
+        (DATABASE, "task_completion", "htx_user"),
+        (SERVER, "task_completion", "htx_user"),
+        (OBJECTS, "annotations", "data"),
+        (OBJECTS, *ROWS),
+        (TABLE, *ROWS),
+    ),
     responses=responses,
     statuses={"cancelled": "cancelled", "draft": "draft"},
     counted=("submitted",),

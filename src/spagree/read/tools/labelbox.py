@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError
-from spagree.read.tools.records import Record, cell, entries, item_text, known, one_or_more, part, records
+from spagree.read.tools.marks import Mark, Marks
+from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
+from spagree.read.tools.values import Record, cell, entries, item_text, known, one_or_more, part
 from spagree.read.words import texts
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
-
-
-def recognise(source: Source) -> bool:
-    """Data rows with projects, and similar files that are refused by name."""
-    return source.shape == OBJECTS and (source.has("data_row", "projects") or source.has(*OLD) or source.has(*IMPORT))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -44,19 +41,11 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 last = where.get("end")  # the last character
                 marks.marks.append(Mark(_name(marked), where.get("start"), last if last is None else int(last) + 1))
             answers["objects"] = marks
-            is_benchmark = performance.get("benchmark_reference_label") is True
-            yield Response(
-                item,
-                known(details.get("created_by")),
-                answers,
-                known(details.get("created_at")),
-                "skipped" if performance.get("skipped") is True else "submitted",
-                is_gold=is_benchmark or known(label.get("label_kind")) == "Benchmark",
-                row=number,
-                text=text,
-                is_complete=len(answers) == 1,
-                fields=shown,
-            )
+            who, time = known(details.get("created_by")), known(details.get("created_at"))
+            status = "skipped" if performance.get("skipped") is True else "submitted"
+            is_gold = performance.get("benchmark_reference_label") is True
+            is_gold = is_gold or known(label.get("label_kind")) == "Benchmark"
+            yield Response(item, who, answers, time, status, is_gold, number, text, len(answers) == 1, shown)
 
 
 def _value(place: str, classification: Record) -> Value:
@@ -77,7 +66,7 @@ TOOL = Tool(
     name="labelbox",
     title="Labelbox",
     fields={"item": "data_row.id", "annotator": "created_by", "time": "created_at"},
-    recognise=recognise,
+    recognise=shows((OBJECTS, "data_row", "projects"), (OBJECTS, *OLD), (OBJECTS, *IMPORT)),  # two are refused
     responses=responses,
     tells_seen=True,
     statuses={"skipped": "skipped"},

@@ -7,18 +7,19 @@ annotators and of labels, in any of three layouts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from spagree.errors import DataError
 from spagree.messages import Warning, listed, shown
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.files.json import as_text
-from spagree.read.tools.records import Record, answer, entries, first, item_text, known, members, part, records
+from spagree.read.tools.marks import Mark, Marks
+from spagree.read.tools.records import members, records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import Record, answer, entries, first, item_text, known, part
 from spagree.read.words import plain_name, ranked, texts, words
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
@@ -33,16 +34,13 @@ def recognise_argilla(source: Source) -> bool:
         return False
     is_flat = any(key.endswith(USERS) for key in source.keys)
     is_nested = source.shape == OBJECTS and source.has("responses", "fields", "suggestions")
-    is_alone = source.has(*ALONE) and source.has("prediction")
-    values = [value for record in source.objects for value in record.values()]
-    kinds = [kind for kind in source.keys.values() if all(name in kind for name in V1)]
-    return is_flat or is_nested or is_alone or any(map(_is_v1, (*values, *kinds)))
+    is_v1 = any(_is_v1(value) for record in source.objects for value in record.values())
+    kinds = [kind for kind in source.keys.values() if kind.startswith("STRUCT") and all(name in kind for name in V1)]
+    return is_flat or is_nested or source.has(*ALONE, "prediction") or is_v1 or bool(kinds)
 
 
 def _is_v1(value: Any) -> bool:
     """A list of responses or, in a table, one list per field."""
-    if isinstance(value, str):
-        return value.startswith("STRUCT")
     first = value[0] if isinstance(value, list) and value else value
     return isinstance(first, dict) and first.keys() >= V1
 
@@ -60,19 +58,35 @@ def argilla_responses(source: Source, options: ReaderOptions) -> Iterator[Respon
         shown_fields = record["fields"] if isinstance(record.get("fields"), dict) else record  # nested or flat
         text = item_text(shown_fields, options, place, *texts("argilla"))
         is_unsure = is_unsure or isinstance(record.get("responses"), dict)
-        for question, user, given, status in _answers(place, record):
+        for question, user, given, status in _given(place, record):
             answers = {question: _value(place, given)}
             yield Response(item, known(user), answers, status=as_text(status), row=number, text=text, fields=record)
     if is_unsure:
         options.warnings.append(Warning("status_unknown", UNSURE))
 
 
-def _value(place: str, value: Any) -> Value:
-    """A label, options, a ranking as text, or marks.
+def _given(place: str, record: Record) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Question, user, value and status of each response, in any of the three forms."""
+    if isinstance(record.get("responses"), dict):
+        for question, values in record["responses"].items():
+            for each in entries(values, f"{place}: responses to {shown(question)}"):
+                yield question, each.get("user_id"), each.get("value"), ""
+        return
+    for key, value in record.items():
+        if key.endswith(USERS):  # three parallel lists per question; null if nobody answered
+            question = key.removesuffix(USERS)
+            names = {"responses": question + RESPONSES, "users": key, "statuses": question + STATUS}
+            lists = {name: part(record, column, list, place) for name, column in names.items()}
+            full = {name: each for name, each in lists.items() if each or name != "statuses"}
+            for each in entries(full, f"{place}: {shown(question)}"):
+                yield question, each["users"], each["responses"], each.get("statuses", "")
+        elif _is_v1(value):  # version 1: each question is a column with a list of responses
+            for each in entries(value, f"{place}: {shown(key)}"):
+                yield key, each.get("user_id"), each.get("value"), each.get("status")
 
-    >>> _value("", [{"value": "b", "rank": 2}, {"value": "a", "rank": 1}]), _value("", ["x"])
-    ('a > b', 'x')
-    """
+
+def _value(place: str, value: Any) -> Value:
+    """A label, options, a ranking as text, or marks."""
     parts = [option for option in value if isinstance(option, dict)] if isinstance(value, list) else []
     if parts and all("start" in option and "end" in option for option in parts):
         return Marks(place, [Mark(as_text(each.get("label")), each["start"], each["end"]) for each in parts])
@@ -82,29 +96,6 @@ def _value(place: str, value: Any) -> Value:
             ranks.setdefault(int(option["rank"]), []).append(as_text(option["value"]))
         return " > ".join(" = ".join(sorted(ranks[rank])) for rank in sorted(ranks))
     return answer(value)
-
-
-def _answers(place: str, record: Record) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Question, user, value and status of each response, in any of the three forms."""
-    if isinstance(record.get("responses"), dict):
-        for question, values in record["responses"].items():
-            for response in entries(values, f"{place}: responses to {shown(question)}"):
-                yield question, response.get("user_id"), response.get("value"), ""
-        return
-    for key in record:  # three parallel lists per question; null if nobody answered
-        if not key.endswith(USERS):
-            continue
-        question = key.removesuffix(USERS)
-        names = (question + RESPONSES, key, question + STATUS)
-        values, users, statuses = (part(record, name, list, place) for name in names)
-        if not len(values) == len(users) == len(statuses or users):
-            sizes = f"{len(values)} responses, {len(users)} users, {len(statuses)} statuses"
-            raise DataError(f"{place}: {shown(question)}: lists of different lengths ({sizes}); export it again")
-        for value, user, status in zip(values, users, statuses or [""] * len(users), strict=True):
-            yield question, user, value, status
-    for question, value in record.items():  # version 1: each question is a column with a list of responses
-        for response in entries(value, f"{place}: {shown(question)}") if _is_v1(value) else ():
-            yield question, response.get("user_id"), response.get("value"), response.get("status")
 
 
 ARGILLA = Tool(
@@ -127,38 +118,27 @@ def recognise_huggingface(source: Source) -> bool:
     """A column of annotators per item, alone or together with their labels."""
     if source.shape == FOLDER:
         return source.has("dataset_info.json") and any(name.endswith(".arrow") for name in source.keys)
+    who = frozenset(name for name in words(ANNOTATOR) if not name.startswith(COMMON))  # names that no other data use
     if source.shape == COLUMNS:  # by type: a structure that names annotators, or a list of them
         return any(
-            _fits(re.findall(r"\w+", kind), _telling()) and _fits(re.findall(r"\w+", kind), words(LABEL))
+            _fits(re.findall(r"\w+", kind), who) and _fits(re.findall(r"\w+", kind), words(LABEL))
             if "struct" in kind.lower()
-            else _fits([name], _telling()) and LISTS.fullmatch(kind) is not None
+            else _fits([name], who) and LISTS.fullmatch(kind) is not None
             for name, kind in source.keys.items()
         )
-    if source.shape == OBJECTS and len(source.objects) == 1 and _is_table(source.objects[0]):
+    if source.shape != OBJECTS or (len(source.objects) == 1 and _is_table(source.objects[0])):
         return False
-    return source.shape == OBJECTS and any(map(_is_telling, source.objects))
-
-
-@cache
-def _telling() -> frozenset[str]:
-    """The names of annotators that no other data use."""
-    return frozenset(name for name in words(ANNOTATOR) if not name.startswith(COMMON))
-
-
-def _is_telling(record: Record) -> bool:
-    """By unambiguous names: annotators in one structure with labels, or in a parallel list."""
-    together, beside = _together(record), _beside(record)
-    inside = record[together] if together else None
-    names = list(inside[0] if isinstance(inside, list) else inside) if inside else list(record) if beside else []
-    return _fits(names, _telling()) and _fits(names, words(LABEL))
+    for record in source.objects:  # annotators in one structure with labels, or in a parallel list
+        together = _together(record)
+        inside = record[together] if together else record if _beside(record) else {}
+        names = list(inside[0] if isinstance(inside, list) else inside)
+        if _fits(names, who) and _fits(names, words(LABEL)):
+            return True
+    return False
 
 
 def _is_table(record: Record) -> bool:
-    """One object that holds a table: rows that name their items, as in {"results": […], "count": 7}, or columns.
-
-    >>> _is_table({"item": ["1", "1"], "annotator": ["a", "b"], "label": ["x", "y"]})
-    True
-    """
+    """One object that holds a table: rows that name their items, as in {"results": […], "count": 7}, or columns."""
     columns = [value for value in record.values() if isinstance(value, list)]
     if len(columns) == len(record) > 1 and all(value and isinstance(value[0], dict) for value in columns):
         return True  # the rows of each item
@@ -189,8 +169,15 @@ def huggingface_responses(source: Source, options: ReaderOptions) -> Iterator[Re
         guess = next((found for name in usual if (found := known(scalars[name]))), str(number))
         item = known(record.get(options.item)) if options.item else guess
         text = item_text(scalars, options, place, *texts("huggingface"))
-        together = _together(record)
-        for annotation in entries(record[together], place) if together else _parallel(place, record):
+        together, who = _together(record), _beside(record)
+        given: Any = record[together] if together else []
+        if who and not together:  # lists as long as that of the annotators
+            lists = {name: value for name, value in record.items() if isinstance(value, list)}
+            given = {name: value for name, value in lists.items() if len(value) == len(record[who])}
+            if len(given) == 1 and record[who]:
+                sizes = [f"{name} ({len(value)})" for name, value in lists.items()]
+                raise DataError(f"{place}: no list of labels is as long as {shown(who)}; lists: {listed(sizes)}")
+        for annotation in entries(given, place):
             who = next((name for name in annotation if _is_who(name)), None)
             if who is None:
                 raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(annotation))}")
@@ -215,19 +202,6 @@ def _together(record: Record) -> str | None:
 def _beside(record: Record) -> str | None:
     """The column with the list of annotators, if there are also lists of labels."""
     return next((name for name, value in record.items() if _is_who(name) and isinstance(value, list)), None)
-
-
-def _parallel(place: str, record: Record) -> Sequence[Mapping[str, Any]]:
-    who = _beside(record)
-    if who is None:
-        return []
-    size = len(record[who])
-    lists = {name: value for name, value in record.items() if isinstance(value, list)}
-    fitting = {name: value for name, value in lists.items() if len(value) == size}
-    if len(fitting) < 2 and size:  # noqa: PLR2004
-        sizes = [f"{name} ({len(value)})" for name, value in lists.items()]
-        raise DataError(f"{place}: no list of labels is as long as {shown(who)}; lists: {listed(sizes)}")
-    return entries(fitting, place)
 
 
 HUGGINGFACE = Tool(

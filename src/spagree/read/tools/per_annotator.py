@@ -11,18 +11,14 @@ from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
 from spagree.read.files.spreadsheet import open_sheets
-from spagree.read.tools.records import answer, cell, file_records, from_text, item_text, known
+from spagree.read.tools.records import file_records
 from spagree.read.tools.source import ARCHIVE, FOLDER, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
+from spagree.read.tools.values import answer, cell, from_text, item_text, known
 from spagree.read.words import texts
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 EXTENSIONS = (*TABLES, ".txt", ".arrow", ".feather", ".gz", ".zst", ".xlsx")
-
-
-def recognise(source: Source) -> bool:  # noqa: ARG001 (every tool is asked so)
-    """Never automatically: several files with the same columns are usually parts of one table."""
-    return False
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -76,7 +72,7 @@ TOOL = Tool(
     name="per-annotator",
     title="one file per annotator",
     fields={"item": "item", "annotator": "file name", "time": "time"},
-    recognise=recognise,
+    recognise=shows(),  # never: several files with the same columns are usually parts of one table
     responses=responses,
     renames=("item", "time"),
     shapes=(FOLDER, ARCHIVE),

@@ -11,9 +11,11 @@ from spagree.errors import DataError
 from spagree.messages import Warning, shown
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
-from spagree.read.tools.records import Record, cell, file_records, item_text, known, members, one_or_more, part
+from spagree.read.tools.marks import Mark, Marks
+from spagree.read.tools.records import file_records, members
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
-from spagree.read.tools.tool import NO_FIELDS, Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import Record, cell, item_text, known, one_or_more, part
 from spagree.read.words import texts
 
 REMARK = "free_response"
@@ -28,15 +30,7 @@ FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_or
 FILLED_IN = {"text_box", "slider", "text", "number"}  # the same in potato 1.x
 INSTANCES, FIRST_LABELS = "annotated_instances.jsonl", "label_annotations"  # of potato 1.x
 ALWAYS = frozenset({"", "true", "false"})  # values that do not tell ratings from choices
-Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
-
-
-class Entered(NamedTuple):
-    """What was entered for one option of a question."""
-
-    schema: str
-    name: str
-    value: str
+Entered = tuple[str, str, str]  # question, option, and what was entered for it
 
 
 class Labelled(NamedTuple):
@@ -44,7 +38,7 @@ class Labelled(NamedTuple):
 
     user: str
     item: str
-    pairs: Sequence[Entered]
+    entered: Sequence[Entered]
     text: str | None = None
     fields: Record = NO_FIELDS
 
@@ -53,9 +47,13 @@ def recognise(source: Source) -> bool:
     """A folder with the state or the history of users, or such files."""
     if source.shape == FOLDER:
         return any(Path(name).name in (STATE, HISTORY, INSTANCES) for name in source.keys)
-    is_first = any(map(is_instance, source.objects))
     is_later = source.has("user_id", LABELS) or source.has("action_type", "schema_name")
-    return source.shape == OBJECTS and (is_first or is_later)
+    return source.shape == OBJECTS and (is_later or any(map(_is_instance, source.objects)))
+
+
+def _is_instance(record: Mapping[str, Any]) -> bool:
+    """Whether a record is an instance as potato 1.x writes it."""
+    return "id" in record and isinstance(record.get(FIRST_LABELS), dict)
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -65,59 +63,71 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         for file in members(source, STATE, HISTORY, INSTANCES, may_be_empty=True)
         for place, _, record in file_records(file, options)
     ]
-    instances = [_instance(file, place, record, options) for file, place, record in entries if is_instance(record)]
-    yield from _responses(instances, {}, _grids(instances, frozenset()))
-    states = [(place, record) for _, place, record in entries if LABELS in record]
+    states = [(cell(record, "user_id", place), place, record) for _, place, record in entries if LABELS in record]
     actions = [(place, record) for _, place, record in entries if "action_type" in record]
     times: dict[tuple[str, str, str], str] = {}  # of the last change, in the server's local time: enough for ordering
     for place, action in actions:
         user, item, schema = (cell(action, name, place) for name in ("user_id", "instance_id", "schema_name"))
         times[user, item, schema] = max(times.get((user, item, schema), ""), as_text(action.get("timestamp")))
-    users = {cell(record, "user_id", place) for place, record in states}
+    users = {user for user, _, _ in states}
     alone = [(place, action) for place, action in actions if cell(action, "user_id", place) not in users]
     if alone:
         options.warnings.append(Warning("history_only", HISTORY_ONLY))
+    instances = [_instance(file, place, record, options) for file, place, record in entries if _is_instance(record)]
+    yield from _responses(instances, {}, frozenset())
+    yield from _spans(states)
     by_item = {
-        (user, item): Labelled(user, item, _pairs(f"{place}: {item}", labels))
-        for place, state in states
-        for user in [cell(state, "user_id", place)]
+        (user, item): Labelled(user, item, _entered(f"{place}: {item}", labels))
+        for user, place, state in states
         for item, labels in part(state, LABELS, dict, place).items()
     }
-    yield from _spans(states)
-    for labelled in ([*by_item.values()], _from_actions(alone)):
-        yield from _responses(labelled, times, _grids(labelled, ALWAYS))
+    yield from _responses([*by_item.values()], times, ALWAYS)
+    yield from _responses(_from_actions(alone), times, ALWAYS)
 
 
-def _spans(states: Sequence[tuple[str, Record]]) -> Iterator[Response]:
-    """What each user marked; where they saved an answer and no span, they saw the item and marked nothing."""
-    given: dict[tuple[str, str], list[tuple[str, Mark]]] = {}
-    for place, state in states:
-        user, spans = cell(state, "user_id", place), part(state, SPANS, dict, place)
+def _spans(states: Sequence[tuple[str, str, Record]]) -> Iterator[Response]:
+    """What each user marked; where they saved an answer and no span, they saw the item and marked nothing.
+
+    The question is the schema, with the field of the item if it shows several texts.
+    """
+    given: dict[tuple[str, str], dict[str, list[Mark]]] = {}
+    for user, place, state in states:
+        spans = part(state, SPANS, dict, place)
         for item in (*spans, *part(state, LABELS, dict, place)):
-            given[user, item] = [_span(f"{place}: {item}", span) for span in part(spans, item, list, place)]
-    schemas = dict.fromkeys(schema for spans in given.values() for schema, _ in spans)
-    for (user, item), spans in given.items() if schemas else ():
-        marks = {name: Marks(item, [mark for schema, mark in spans if schema == name]) for name in schemas}
-        yield Response(item, user, marks)
+            where, by_question = f"{place}: {item}", defaultdict[str, list[Mark]](list)
+            for span in part(spans, item, list, place):
+                what = span[0] if isinstance(span, list) and span and isinstance(span[0], dict) else {}
+                question, name = cell(what, "schema", where), cell(what, "name", where)
+                if field := known(what.get("target_field")):
+                    question = f"{question}:{field}"
+                start, end = what.get("start"), what.get("end")
+                is_region = start == end and what.get("format_coords")  # of a page
+                mark = Mark(name, place=where) if is_region else Mark(name, start, end, place=where)
+                by_question[question].append(mark)
+            given[user, item] = by_question
+    questions = dict.fromkeys(question for by_question in given.values() for question in by_question)
+    for (user, item), marked in given.items() if questions else ():
+        yield Response(item, user, {name: Marks(item, marked.get(name, [])) for name in questions})
 
 
-def _span(place: str, span: Any) -> tuple[str, Mark]:
-    """A span with its question: the schema, and the field of the item if it shows several texts."""
-    what = span[0] if isinstance(span, list) and span and isinstance(span[0], dict) else {}
-    schema, field, name = cell(what, "schema", place), known(what.get("target_field")), cell(what, "name", place)
-    start, end = what.get("start"), what.get("end")
-    is_region = start == end and what.get("format_coords")  # of a page
-    mark = Mark(name, place=place) if is_region else Mark(name, start, end, place=place)
-    return f"{schema}:{field}" if field else schema, mark
+def _responses(
+    given: Sequence[Labelled], times: Mapping[tuple[str, str, str], str], same: Collection[str]
+) -> Iterator[Response]:
+    """The answers of each user to each item; each row of a grid (multirate) is a separate item.
 
-
-def _responses(given: Sequence[Labelled], times: Times, grids: Collection[str]) -> Iterator[Response]:
-    """The answers of each user to each item; each row of a grid (multirate) is a separate item."""
-    for user, item, pairs, text, fields in given:
-        last = max((times.get((user, item, pair.schema), "") for pair in pairs), default="") or None
+    Grids are the questions that rate each of their options: some option has different values in different answers,
+    while one that can only be chosen always has the ``same``, in potato 1.x its number on the form.
+    """
+    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for schema, name, value in (entered for each in given for entered in each.entered):
+        if name not in FREE and name not in (schema, REMARK):
+            values[schema, name].add(value)
+    grids = {schema for (schema, _), seen in values.items() if len(seen.difference(same)) > 1}
+    for user, item, entered, text, fields in given:
+        last = max((times.get((user, item, schema), "") for schema, _, _ in entered), default="") or None
         by_schema: defaultdict[str, list[str]] = defaultdict(list)
         rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
-        for schema, name, value in pairs:
+        for schema, name, value in entered:
             if schema in grids:
                 rows[name][schema] = value or None
             else:
@@ -132,25 +142,12 @@ def _responses(given: Sequence[Labelled], times: Times, grids: Collection[str]) 
             yield Response(f"{item} {row}", user, rated, last, text=text, fields=fields)
 
 
-def _grids(given: Sequence[Labelled], same: Collection[str]) -> set[str]:
-    """The schemas that rate each of their options: some option has different values in different answers.
-
-    An option that can only be chosen always has the same value, in potato 1.x its number on the form.
-    """
-    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for each in given:
-        for schema, name, value in each.pairs:
-            if name not in FREE and name not in (schema, REMARK):
-                values[schema, name].add(value)
-    return {schema for (schema, _), seen in values.items() if len(seen.difference(same)) > 1}
-
-
-def _pairs(place: str, labels: Any) -> list[Entered]:
+def _entered(place: str, labels: Any) -> list[Entered]:
     """A list of [{schema, name}, value]; the documentation shows {schema: {labels: {name: true}}}."""
     if isinstance(labels, dict):
         shown_labels = {schema: part(options, "labels", dict, place) for schema, options in labels.items()}
         return [
-            Entered(schema, name, as_text(value))
+            (schema, name, as_text(value))
             for schema, options in shown_labels.items()
             for name, value in options.items()
             if value
@@ -160,7 +157,7 @@ def _pairs(place: str, labels: Any) -> list[Entered]:
     for pair in labels:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], dict):  # noqa: PLR2004
             raise DataError(f"{place}: expected [{{schema, name}}, value], found {shown(as_text(pair))}")
-    return [Entered(cell(what, "schema", place), cell(what, "name", place), as_text(value)) for what, value in labels]
+    return [(cell(what, "schema", place), cell(what, "name", place), as_text(value)) for what, value in labels]
 
 
 def _label(schema: str, name: str, value: str) -> str:
@@ -186,27 +183,20 @@ def _from_actions(actions: Sequence[tuple[str, Record]]) -> list[Labelled]:
         options.pop((schema, name), None)
         if not is_off and action in ("add_label", "update_label"):
             options[schema, name] = value
-    return [
-        Labelled(*key, [Entered(*option, value) for option, value in labels.items()]) for key, labels in chosen.items()
-    ]
+    return [Labelled(*key, [(*option, value) for option, value in labels.items()]) for key, labels in chosen.items()]
 
 
 def _instance(file: File, place: str, record: Record, options: ReaderOptions) -> Labelled:
     """A line of potato 1.x; an option of a choice has its number on the form, so it is its name that counts."""
     schemas = part(record, FIRST_LABELS, dict, place)
-    pairs = [
-        Entered(schema, name, "true" if name in FREE - FILLED_IN or name == schema else as_text(value))
+    entered = [
+        (schema, name, "true" if name in FREE - FILLED_IN or name == schema else as_text(value))
         for schema in schemas
         for name, value in part(schemas, schema, dict, place).items()
         if value != ""
     ]
     text = item_text(record, options, place, *texts("potato"))
-    return Labelled(Path(file.name).parent.name, cell(record, "id", place), pairs, text, record)
-
-
-def is_instance(record: Mapping[str, Any]) -> bool:
-    """Whether a record is an instance as potato 1.x writes it."""
-    return "id" in record and isinstance(record.get(FIRST_LABELS), dict)
+    return Labelled(Path(file.name).parent.name, cell(record, "id", place), entered, text, record)
 
 
 TOOL = Tool(

@@ -9,20 +9,17 @@ from pathlib import Path
 from spagree.errors import DataError, count
 from spagree.messages import Warning, opt
 from spagree.read.files.json import as_text
-from spagree.read.tools.records import Record, answer, cell, file_records, item_text, known, part
+from spagree.read.tools.marks import Mark, Marks
+from spagree.read.tools.records import file_records
 from spagree.read.tools.source import OBJECTS, Source
-from spagree.read.tools.tool import Mark, Marks, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
+from spagree.read.tools.values import Record, answer, cell, item_text, known, part
 from spagree.read.words import texts
 
 BINARY, CHOICE = "answer", "accept"
 BLOCKS = "blocks"
 UNNAMED = re.compile(r"(^|-)\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")
 SPANS = ("ner_manual", "spans_manual", "image_manual", "audio_manual", "relations", "pos_manual")
-
-
-def recognise(source: Source) -> bool:
-    """Every task has the two hashes."""
-    return source.shape == OBJECTS and source.has("_input_hash", "_task_hash")
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -88,7 +85,7 @@ TOOL = Tool(
     name="prodigy",
     title="Prodigy",
     fields={"item": "_input_hash", "annotator": "_annotator_id", "time": "_timestamp"},
-    recognise=recognise,
+    recognise=shows((OBJECTS, "_input_hash", "_task_hash")),
     responses=responses,
     tells_seen=True,
     statuses={"ignored": "skipped", "rejected": "rejected"},

@@ -6,12 +6,12 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
 import polars
@@ -22,30 +22,25 @@ from spagree.read.annotations import ROW
 from spagree.read.databases import queries
 from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
-from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text, objects
+from spagree.read.files.json import as_text, objects
 from spagree.read.files.paths import File, opened_zip, with_kind
-from spagree.read.tools.source import FOLDER, Source
-from spagree.read.tools.tool import ReaderOptions, Value
+from spagree.read.tools.source import ARCHIVE, FOLDER, Source
+from spagree.read.tools.tool import ReaderOptions
+from spagree.read.tools.values import Record
 
-Record = Mapping[str, Any]
 SMALL = 64
 
 
 def records(
-    origin: Source,
-    options: ReaderOptions,
-    wanted: Callable[[str], bool] = bool,
+    source: Source, options: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
 ) -> Iterator[tuple[str, int, Record]]:
     """Every record of every file, with its location for messages and its number."""
-    for file in origin.files:
-        yield from file_records(file, options, wanted)
+    for file in source.files:
+        yield from file_records(file, options, wanted, omitted)
 
 
 def file_records(
-    file: File,
-    options: ReaderOptions,
-    wanted: Callable[[str], bool] = bool,
-    omitted: Sequence[str] = (),
+    file: File, options: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
 ) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, typed or as text, or objects of a JSON file.
 
@@ -106,180 +101,42 @@ def members(source: Source, *endings: str, may_be_empty: bool = False) -> list[F
     return [with_kind(File(path, str(path))) for path in paths if not may_be_empty or path.stat().st_size]
 
 
-def inside(source: Source, *suffixes: str) -> Iterator[tuple[str, bytes]]:
-    """The files with these endings in a folder or an archive, with their names in it."""
+def inside(source: Source, *suffixes: str) -> Iterator[tuple[PurePosixPath, str, bytes]]:
+    """The files with these endings in a folder or an archive, or those named: path in it, place, content."""
     names = [name for name in source.keys if name.lower().endswith(suffixes)]
     if source.shape == FOLDER:
-        yield from ((name, (Path(source.path) / name).read_bytes()) for name in names)
+        files = [(name, f"{source.name}/{name}", Path(source.path) / name) for name in names]
+    else:
+        files = [(Path(file.name).name, file.name, file.path) for file in source.files]
+    if source.shape != ARCHIVE:
+        yield from ((PurePosixPath(name), place, path.read_bytes()) for name, place, path in files)
         return
     with opened_zip(Path(source.path), source.name) as archive:
-        yield from ((name, archive.read(name)) for name in names)
+        yield from ((PurePosixPath(name), f"{source.name}/{name}", archive.read(name)) for name in names)
 
 
 VERSION = re.compile(rb"""^((?:\xef\xbb\xbf)?<\?xml\s+version=["'])1\.1""")  # expat reads 1.0, and they hardly differ
 
 
-class Element(NamedTuple):
-    """The start of an element of XML, or the text after what came before it (``name`` is empty then)."""
+def elements(place: str, content: bytes) -> list[tuple[str, Mapping[str, str], int, str]]:
+    """What a document of XML consists of, with its line: the starts of elements, their ends (``/name``), and texts.
 
-    name: str
-    attributes: Mapping[str, str]
-    line: int
-    text: str = ""
+    Names are without their namespaces; a text has none.
+    """
+    parser, found = ParserCreate(namespace_separator=" "), list[tuple[str, Mapping[str, str], int, str]]()
 
-
-def elements(place: str, content: bytes) -> Iterator[Element]:
-    """Every element of a document with its line, and the texts between; names are without their namespaces."""
-    parser, found = ParserCreate(namespace_separator=" "), list[Element]()
-
-    def start(name: str, attributes: Mapping[str, str]) -> None:
+    def add(name: str, attributes: Mapping[str, str], text: str = "") -> None:
         own = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
-        found.append(Element(name.rpartition(" ")[2], own, parser.CurrentLineNumber))
+        found.append((name, own, parser.CurrentLineNumber, text))
 
-    def between(text: str) -> None:
-        found.append(Element("", {}, parser.CurrentLineNumber, text))
-
-    def end(name: str) -> None:
-        found.append(Element(f"/{name.rpartition(' ')[2]}", {}, parser.CurrentLineNumber))
-
-    parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, between, end
+    parser.StartElementHandler = lambda name, attributes: add(name.rpartition(" ")[2], attributes)
+    parser.CharacterDataHandler = lambda text: add("", {}, text)
+    parser.EndElementHandler = lambda name: add(f"/{name.rpartition(' ')[2]}", {})
     try:
         parser.ParseFile(io.BytesIO(VERSION.sub(rb"\g<1>1.0", content, count=1)))
     except ExpatError as error:
         raise DataError(f"{place}:{error.lineno}: not well-formed XML; export it again") from None
-    yield from found
-
-
-def part(record: Record, key: str, kind: type, place: str) -> Any:
-    """A part of a record that must have a given type; absent or null becomes empty."""
-    value = record.get(key) if type(record) is dict else as_object(record, place).get(key)
-    if type(value) is kind:
-        return value
-    if value is None:
-        return kind()
-    if not isinstance(value, kind):
-        wanted = "a list" if kind is list else "an object"
-        raise DataError(f"{place}: {shown(key)} should be {wanted}, found {shown(as_text(value))}; export it again")
-    return value
-
-
-def cell(record: Record, name: str, place: str) -> str:
-    """A field of a record as text; a missing field is refused, listing those that exist."""
-    if name not in record:
-        raise ColumnError(f"{place}: there is no field {shown(name)}; fields: {listed(list(record))}")
-    return as_text(record[name])
-
-
-def decoded(text: str, place: str, what: str) -> Any:
-    """The JSON in a cell; the careful decoder reads what the fast one refuses, such as NaN."""
-    try:
-        return FAST.decode(text)
-    except REFUSED:
-        pass
-    try:
-        return DECODER.decode(text)
-    except ValueError as error:
-        raise DataError(f"{place}: {what} is not JSON ({error}); export it again") from None
-
-
-def item_text(record: Record, options: ReaderOptions, place: str, *names: str) -> str | None:
-    """The text of the item: the field the user named, or the first of the usual ones."""
-    if options.text is not None:
-        return known(cell(record, options.text, place))
-    for name in names:
-        if name in record and (text := known(record[name])):
-            return text
-    return None
-
-
-def first(record: Record, names: Sequence[str]) -> str | None:
-    """The text of the first non-empty field; a dot leads into an object.
-
-    >>> first({"result": {"label": None, "score": 1}}, ("result.label", "result.score"))
-    '1'
-    """
-    return next((text for name in names if (text := known(_inside(record, name)))), None)
-
-
-def _inside(record: Record, name: str) -> Any:
-    """A field by name, or by its path through objects, which tables store as JSON."""
-    if name in record:
-        return record[name]
-    outer, dot, rest = name.partition(".")
-    inner = record.get(outer) if dot else None
-    if isinstance(inner, str) and inner.startswith("{"):
-        try:
-            inner = DECODER.decode(inner)
-        except ValueError:
-            return None
-    return _inside(inner, rest) if isinstance(inner, dict) else None
-
-
-def known(value: Any) -> str | None:
-    """The text of a value, or None if it is empty.
-
-    >>> known(""), known(None), known("x")
-    (None, None, 'x')
-    """
-    return (value if type(value) is str else as_text(value)) or None
-
-
-def answer(value: Any) -> Value:
-    """A label as a tool writes it: a text, a list of options, or a mapping of options to booleans.
-
-    >>> answer("yes"), answer(["b", "a"]), answer({"yes": True, "no": False}), answer([]), answer(None)
-    ('yes', ('b', 'a'), 'yes', (), None)
-    """
-    if isinstance(value, dict) and value and all(isinstance(option, bool) for option in value.values()):
-        return one_or_more(name for name, is_on in value.items() if is_on)
-    if isinstance(value, list):
-        if len(value) == 1 and type(value[0]) is str:
-            return value[0]
-        return one_or_more(as_text(option) for option in value if option is not None)
-    return known(value)
-
-
-def entries(value: Any, place: str) -> list[Record]:
-    """A list of objects; an object of lists, as tables store it, is transposed.
-
-    >>> entries({"user_id": ["a", "b"], "value": ["x", "y"]}, "here")
-    [{'user_id': 'a', 'value': 'x'}, {'user_id': 'b', 'value': 'y'}]
-    """
-    if isinstance(value, dict) and all(isinstance(column, list) for column in value.values()):
-        if len({len(column) for column in value.values()}) > 1:
-            sizes = ", ".join(f"{len(column)} {name}" for name, column in value.items())
-            raise DataError(f"{place}: lists of different lengths ({sizes}); export it again")
-        return [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise DataError(f"{place}: should be a list of objects, found {shown(as_text(value))}; export it again")
-    return value
-
-
-def one_or_more(options: Iterable[str]) -> Value:
-    """A single option as itself; several (or none) as a tuple without repeats."""
-    distinct = tuple(dict.fromkeys(options))
-    return distinct[0] if len(distinct) == 1 else distinct
-
-
-def chosen(value: Value) -> tuple[str, ...]:
-    """The options in a value; none if it is empty or holds marks."""
-    if isinstance(value, str):
-        return (value,) if value else ()
-    return value if isinstance(value, tuple) else ()
-
-
-def from_text(text: str) -> Value:
-    r"""A cell: a list if it is a JSON list, otherwise the text.
-
-    >>> from_text('["a", "b"]'), from_text("[sic]"), from_text("")
-    (('a', 'b'), '[sic]', None)
-    """
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            return answer(DECODER.decode(text))
-        except json.JSONDecodeError:
-            return text
-    return text or None
+    return found
 
 
 Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]}, or what holds such features
@@ -337,34 +194,11 @@ def opened(source: Source) -> Iterator[Any]:
         raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
 
 
-def is_true(text: str | None) -> bool:
-    """A boolean as text.
-
-    >>> is_true("1"), is_true("true"), is_true("0"), is_true(None)
-    (True, True, False, False)
-    """
-    return text in ("1", "true", "t")
-
-
 STRUCTURED = ('{"', '[{"')
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """``answers`` differ between the people who saw an item; ``doubtful`` ones might be answers they agree on."""
-
-    answers: tuple[str, ...]
-    doubtful: tuple[str, ...]
-
-
-def split_columns(rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -> Columns:
-    """Classify columns by their values in the rows, given as (item, row).
-
-    >>> rows = [("1", {"text": "a", "src": "x", "mood": "+"}), ("1", {"text": "a", "src": "x", "mood": "-"}),
-    ...         ("2", {"text": "b", "src": "x", "mood": "+"})]
-    >>> split_columns(rows, ["text", "src", "mood"])
-    Columns(answers=('mood',), doubtful=('src',))
-    """
+def split_columns(rows: Sequence[tuple[str, Record]], names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Columns that differ between the people who saw an item, and ones that might be answers they agree on."""
     items = len({item for item, _ in rows})
     answers, doubtful = [], []
     for name in names:
@@ -376,4 +210,4 @@ def split_columns(rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence
             answers.append(name)
         elif distinct != {""} and (len(distinct) < items or items == 1):
             doubtful.append(name)
-    return Columns(tuple(answers), tuple(doubtful))
+    return tuple(answers), tuple(doubtful)

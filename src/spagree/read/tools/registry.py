@@ -18,72 +18,54 @@ from spagree.read.tools.source import ARCHIVE, COLUMNS, DATABASE, FOLDER, OBJECT
 if TYPE_CHECKING:
     from spagree.read.tools.tool import Tool
 
-# The name for --format → the module that reads it, loaded on demand, and what it calls its tool if not TOOL.
-MODULES = {
-    "label-studio": "label_studio",
-    "prodigy": "prodigy",
-    "doccano": "doccano",
-    "argilla": "nested:ARGILLA",
-    "mturk": "amazon:MTURK",
-    "ground-truth": "amazon:GROUND_TRUTH",
-    "appen": "crowds:APPEN",
-    "toloka": "crowds:TOLOKA",
-    "labelbox": "labelbox",
-    "potato": "potato",
-    "huggingface": "nested:HUGGINGFACE",
-    "inception": "inception",
-    "zooniverse": "crowds:ZOONIVERSE",
-    "brat": "texts:BRAT",
-    "factgenie": "texts:FACTGENIE",
-    "mqm": "texts:MQM",
-    "qualcoder": "qda:QUALCODER_TOOL",
-    "rqda": "qda:RQDA_TOOL",
-    "refi-qda": "qda:REFI_TOOL",
-    "taguette": "qda:TAGUETTE_TOOL",
-    "elan": "tiers:ELAN",
-    "praat": "tiers:PRAAT",
-    "gate": "tiers:GATE",
-    "langfuse": "traces:LANGFUSE",
-    "langsmith": "traces:LANGSMITH",
-    "phoenix": "traces:PHOENIX",
-    "per-annotator": "per_annotator",
+# The name for --format → the module that reads it, loaded on demand, with what it calls its tool if not TOOL; and a
+# column that every table of the tool has, or the ending of its files: tables without them do not load the reader.
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "label-studio": ("label_studio", "annotation_id"),
+    "prodigy": ("prodigy",),
+    "doccano": ("doccano",),
+    "argilla": ("nested:ARGILLA",),
+    "mturk": ("crowds:MTURK", "HITId", "hitid"),
+    "ground-truth": ("crowds:GROUND_TRUTH",),
+    "appen": ("crowds:APPEN", "_unit_id"),
+    "toloka": ("crowds:TOLOKA", "ASSIGNMENT:worker_id"),
+    "labelbox": ("labelbox",),
+    "potato": ("potato",),
+    "huggingface": ("nested:HUGGINGFACE",),
+    "inception": ("inception", "Layer"),
+    "zooniverse": ("crowds:ZOONIVERSE", "subject_ids"),
+    "brat": ("marking:BRAT",),
+    "factgenie": ("marking:FACTGENIE",),
+    "mqm": ("marking:MQM", "rater"),
+    "qualcoder": ("marking:QUALCODER_TOOL",),
+    "rqda": ("marking:RQDA_TOOL",),
+    "refi-qda": ("marking:REFI_TOOL",),
+    "taguette": ("marking:TAGUETTE_TOOL",),
+    "elan": ("marking:ELAN", ".eaf"),
+    "praat": ("marking:PRAAT", ".textgrid"),
+    "gate": ("marking:GATE", ".xml"),
+    "langfuse": ("traces:LANGFUSE", "dataType", "data_type"),
+    "langsmith": ("traces:LANGSMITH", "run_id"),
+    "phoenix": ("traces:PHOENIX", "annotator_kind"),
+    "per-annotator": ("per_annotator",),
 }
-# A column that every table of the tool has; tables without it do not load the reader.
-TELLING = {
-    "HITId": "mturk",
-    "hitid": "mturk",
-    "_unit_id": "appen",
-    "ASSIGNMENT:worker_id": "toloka",
-    "annotation_id": "label-studio",
-    "Layer": "inception",
-    "subject_ids": "zooniverse",
-    "dataType": "langfuse",
-    "data_type": "langfuse",
-    "run_id": "langsmith",
-    "annotator_kind": "phoenix",
-    "rater": "mqm",
-}
-ENDINGS = {".eaf": "elan", ".textgrid": "praat", ".xml": "gate"}  # of files that are no tables
 
 START = 4096
 CVAT_HOLDS = "a CVAT export: boxes, tracks and tags of images, without who drew them"
 BRAT = re.compile(r"(T\d+\t\S+ \d+ \d+|[RE]\d+\t\S+ \S+:\S+|A\d+\t\S+ [TER]\d+)")
 CVAT = re.compile(r"<annotations>.*?<(version|meta|image|track)\b", re.DOTALL)
 # Tools whose JSON is not read: the keys that identify them, and where the classes and annotators are.
-JSON_TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "V7": (("item", "annotations", "version"), "annotations[].name and .annotators[].email"),
-    "SuperAnnotate": (("instances", "metadata"), "instances[].className and .createdBy.email"),
-    "LightTag": (("examples", "schema"), "examples[].classifications[].classname and .annotated_by[].annotator"),
-    "tagtog": (("annotatable", "anncomplete"), "metas[].value, a file for each annotator"),
-    "Dataloop": (("filename", "annotations"), "annotations[].label and .creator"),
-    "Scale": (("task_id", "type", "response"), "response.annotations; who answered is not in it"),
-    "Weights & Biases": (("weave_ref", "feedback_type", "payload"), "weave_ref, wb_user_id and payload.value"),
-    "Kili": (("labels", "externalId"), "labels[].jsonResponse.JOB.categories[].name and labels[].author.email"),
+JSON_TOOLS: Mapping[str, tuple[set[str], str]] = {
+    "V7": ({"item", "annotations", "version"}, "annotations[].name and .annotators[].email"),
+    "SuperAnnotate": ({"instances", "metadata"}, "instances[].className and .createdBy.email"),
+    "LightTag": ({"examples", "schema"}, "examples[].classifications[].classname and .annotated_by[].annotator"),
+    "tagtog": ({"annotatable", "anncomplete"}, "metas[].value, a file for each annotator"),
+    "Dataloop": ({"filename", "annotations"}, "annotations[].label and .creator"),
+    "Scale": ({"task_id", "type", "response"}, "response.annotations; who answered is not in it"),
+    "Weights & Biases": ({"weave_ref", "feedback_type", "payload"}, "weave_ref, wb_user_id and payload.value"),
+    "Kili": ({"labels", "externalId"}, "labels[].jsonResponse.JOB.categories[].name and labels[].author.email"),
 }
-PLACES: Mapping[str, tuple[str, ...]] = {
-    "a COCO file": ("images", "annotations", "categories"),
-    "a CVAT export": ("shapes", "tracks", "tags"),
-}
+PLACES = {"a COCO file": {"images", "annotations", "categories"}, "a CVAT export": {"shapes", "tracks", "tags"}}
 
 
 def load(name: str) -> Tool:
@@ -93,7 +75,7 @@ def load(name: str) -> Tool:
     'Label Studio'
     """
     if name in MODULES:
-        module, _, constant = MODULES[name].partition(":")
+        module, _, constant = MODULES[name][0].partition(":")
         tool: Tool = getattr(import_module(f"spagree.read.tools.{module}"), constant or "TOOL")
         return tool
     from spagree.read.tools.tool import Tool
@@ -114,10 +96,10 @@ def find(source: Source, format: str) -> Tool | None:
     if source.shape == COLUMNS:  # typed: people and labels are in lists or structures
         is_plain = not any("[" in kind or "(" in kind for kind in source.keys.values())
         candidates = () if is_plain and "prediction" not in source.keys else ("argilla", "huggingface")
-    elif ending in ENDINGS:
-        candidates = (ENDINGS[ending],)
+    elif by_ending := [name for name, (_, *signs) in MODULES.items() if ending in signs]:
+        candidates = by_ending
     elif source.shape == TABLE:  # tables are judged by their columns
-        candidates = dict.fromkeys(tool for column, tool in TELLING.items() if column in source.keys)
+        candidates = [name for name, (_, *signs) in MODULES.items() if any(sign in source.keys for sign in signs)]
     tools = [tool for tool in map(load, candidates) if tool.recognise(source)]
     if len(tools) > 1:
         names = ", ".join(f"{opt.format(tool.name)}" for tool in tools)
@@ -132,55 +114,20 @@ def find(source: Source, format: str) -> Tool | None:
 
 def refuse(source: Source) -> None:
     """Refuse files of unsupported tools and potato's own table; accept all others."""
-    names = [Path(name) for name in source.keys] if source.shape in (FOLDER, ARCHIVE) else []
-    if any(name.name == "annotations.xml" for name in names):
-        _no_classes(source, CVAT_HOLDS)
-    if any(name.suffix == ".xmi" or name.name.startswith(("TypeSystem", "exportedproject")) for name in names):
-        raise DataError(
-            f"{source.name}: documents of WebAnno or INCEpTION in a format that is not read, or without a folder for "
-            "each document; export the project as WebAnno TSV or UIMA CAS, or the table of the Agreement page as CSV"
-        )
+    if source.shape in (FOLDER, ARCHIVE):
+        names = [Path(name) for name in source.keys]
+        if any(name.name == "annotations.xml" for name in names):
+            _no_classes(source, CVAT_HOLDS)
+        if any(name.suffix == ".xmi" or name.name.startswith(("TypeSystem", "exportedproject")) for name in names):
+            raise DataError(
+                f"{source.name}: documents of WebAnno or INCEpTION in a format that is not read, or without a folder "
+                "for each document; export the project as WebAnno TSV or UIMA CAS, or the table of the Agreement page "
+                "as CSV"
+            )
     if source.shape == OBJECTS and source.objects:
         _refuse_objects(source, source.objects[0])
-    if source.shape == TABLE and source.files:
-        _refuse_text(source)
-
-
-def _refuse_objects(source: Source, first: Mapping[str, Any]) -> None:
-    """By the keys of the first object."""
-    keys = first.keys()
-    _refuse_label_studio(source.name, first)
-    for what, telling in PLACES.items():
-        if all(key in keys for key in telling):
-            _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
-    for tool, (wanted, where) in JSON_TOOLS.items():
-        if all(key in keys for key in wanted):
-            raise DataError(
-                f"{source.name}: looks like an export of {tool}, which spagree does not read; write its classes as a "
-                f"table with the columns item, annotator and label (they are in {where})"
-            )
-
-
-def _refuse_label_studio(name: str, record: Mapping[str, Any]) -> None:
-    """Refuse tasks of version 0, and tasks inside an object."""
-    tasks = record.get("tasks")
-    if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and "data" in tasks[0]:
-        _refuse_label_studio(name, tasks[0])
-        raise DataError(
-            f"{name}: tasks of Label Studio inside an object; save the list alone, for example with "
-            "jq .tasks FILE > tasks.json, which can be read if the tasks have their annotations"
-        )
-    if "data" in record and isinstance(record.get("completions"), list):
-        raise DataError(
-            f"{name}: an export of Label Studio 0, with completions instead of annotations, which spagree does not "
-            "read; export the project from version 1 as JSON, or write its classes as a table with the columns item, "
-            "annotator and label (they are in id, in completions[].completed_by or .created_username, and in "
-            "completions[].result[].value)"
-        )
-
-
-def _refuse_text(source: Source) -> None:
-    """By the first characters, or the header."""
+    if source.shape != TABLE or not source.files:
+        return
     text = head(source.files[0], START).decode("utf-8-sig", errors="replace")
     if text.lstrip().startswith("<") and CVAT.search(text):
         _no_classes(source, CVAT_HOLDS)
@@ -195,6 +142,34 @@ def _refuse_text(source: Source) -> None:
             f"{source.name}: potato's table of all annotations names one anonymous user; give the folder around it, "
             "which has a folder for each annotator"
         )
+
+
+def _refuse_objects(source: Source, record: Mapping[str, Any]) -> None:
+    """By the keys of the first object."""
+    tasks = record.get("tasks")
+    first = tasks[0] if isinstance(tasks, list) and tasks else None
+    task = first if isinstance(first, dict) and "data" in first else record
+    if "data" in task and isinstance(task.get("completions"), list):
+        raise DataError(
+            f"{source.name}: an export of Label Studio 0, with completions instead of annotations, which spagree does "
+            "not read; export the project from version 1 as JSON, or write its classes as a table with the columns "
+            "item, annotator and label (they are in id, in completions[].completed_by or .created_username, and in "
+            "completions[].result[].value)"
+        )
+    if task is not record:
+        raise DataError(
+            f"{source.name}: tasks of Label Studio inside an object; save the list alone, for example with "
+            "jq .tasks FILE > tasks.json, which can be read if the tasks have their annotations"
+        )
+    for what, keys in PLACES.items():
+        if record.keys() >= keys:
+            _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
+    for tool, (keys, where) in JSON_TOOLS.items():
+        if record.keys() >= keys:
+            raise DataError(
+                f"{source.name}: looks like an export of {tool}, which spagree does not read; write its classes as a "
+                f"table with the columns item, annotator and label (they are in {where})"
+            )
 
 
 def _no_classes(source: Source, what: str) -> NoReturn:

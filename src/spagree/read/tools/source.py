@@ -17,18 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import FileError, SpagreeError
 from spagree.read.databases import addresses
-from spagree.read.files.paths import (
-    SQLITE,
-    ZIP,
-    File,
-    found,
-    head,
-    new_file,
-    opened_zip,
-    refuse_equal,
-    unpacked,
-    with_kind,
-)
+from spagree.read.files import paths
+from spagree.read.files.paths import File, head
 
 if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile
@@ -82,22 +72,21 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
         return Source(name, SERVER, dict.fromkeys(queries.tables(single, name), ""), path=single)
     if single not in ("", "-") and Path(place := single.removeprefix(addresses.SQLITE)).is_dir():
         return _folder(Path(place))
-    files = found(sources, scratch)
+    files = paths.found(sources, scratch)
     if len(files) == 1 and not files[0].is_temporary:
         path, name = str(files[0].path), files[0].name
-        if files[0].start.startswith(SQLITE):
+        if files[0].start.startswith(paths.SQLITE):
             from spagree.read.databases import queries
 
             return Source(name, DATABASE, dict.fromkeys(queries.tables(path, name), ""), path=path)
-        if files[0].start.startswith(ZIP) and (archive := _archive(files[0], scratch)):
+        if files[0].start.startswith(paths.ZIP) and (archive := _archive(files[0], scratch)):
             return archive
-    files = [with_kind(unpacked(file, scratch)) for file in files]
+    files = [paths.with_kind(paths.unpacked(file, scratch)) for file in files]
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
     origin = Source(name, SHAPES.get(files[0].kind, ""), files=tuple(files))
-    try:
+    with suppress(SpagreeError, UnicodeDecodeError):
         return _peeked(origin, encoding, scratch)
-    except (SpagreeError, UnicodeDecodeError):
-        return origin
+    return origin
 
 
 def _folder(path: Path) -> Source:
@@ -107,7 +96,7 @@ def _folder(path: Path) -> Source:
         regular += [File(file, str(file)) for file in inside if file.is_file()]  # no pipes: they block
         if len(regular) > MOST_FILES:
             raise FileError(f"{path}: more than {MOST_FILES:,} files; name the folder of the export itself")
-    refuse_equal(regular)
+    paths.refuse_equal(regular)
     names = {str(Path(file.name).relative_to(path)): "" for file in regular}
     return Source(str(path), FOLDER, dict(sorted(names.items())), path=str(path))
 
@@ -119,7 +108,7 @@ def _refuse_unreadable(error: OSError) -> None:
 
 def _archive(file: File, scratch: Path) -> Source | None:
     """A flat zip archive of text files, unpacked; for other archives except spreadsheets, only the names."""
-    with opened_zip(file.path, file.name) as archive:
+    with paths.opened_zip(file.path, file.name) as archive:
         members = [name for name in archive.namelist() if not name.endswith("/")]
         if any(name.startswith("xl/") for name in members):
             return None
@@ -127,11 +116,11 @@ def _archive(file: File, scratch: Path) -> Source | None:
             return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), path=str(file.path))
         files = []
         for name in members:
-            path = new_file(scratch)
+            path = paths.new_file(scratch)
             with archive.open(name) as source, path.open("wb") as target:
                 shutil.copyfileobj(source, target)
             member = File(path, f"{file.name}/{name}", is_temporary=True)
-            files.append(with_kind(member) if path.stat().st_size else member)
+            files.append(paths.with_kind(member) if path.stat().st_size else member)
     return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), tuple(files), path=str(file.path))
 
 

@@ -15,38 +15,9 @@ from spagree.read.annotations import CLUSTER, GROUP
 from spagree.read.columns import ADDRESSES, names_link
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import usual
+from spagree.read.tools.marks import Marks
 from spagree.read.tools.source import Source
 from spagree.read.where import Condition
-
-CHARACTERS, UTF16, BYTES = "characters", "UTF-16 units", "bytes"  # what tools count
-
-
-class Mark(NamedTuple):
-    """A marked place with its label; without start and end where it is a box and the like.
-
-    ``quote``: what the tool says is there; ``place``: its line, if it has one.
-    """
-
-    label: str
-    start: Any = None
-    end: Any = None
-    quote: str | None = None
-    place: str = ""
-
-
-@dataclass(slots=True)
-class Marks:
-    """What somebody marked for a question: nothing, if it is empty.
-
-    ``place`` is that of the record, for messages; ``texts``: what may have been marked; ``units``: in what offsets may
-    count, the likeliest first.
-    """
-
-    place: str
-    marks: list[Mark] = field(default_factory=list)
-    texts: Sequence[str] = ()
-    units: Sequence[str] = (CHARACTERS,)
-
 
 Value = str | tuple[str, ...] | Marks | None
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
@@ -114,7 +85,7 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
     {'language': 'en', 'site': 'A', 'id': '7', 'subject_data': '{"9": {"site": "A"}}'}
     """
     fields: dict[str, Any] = {}
-    for part in map(_object, record.values()):
+    for part in map(object_of, record.values()):
         for name, inner in part.items():
             fields |= inner if isinstance(inner, dict) else {name: inner}
     return {
@@ -124,9 +95,9 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _object(value: Any) -> dict[str, Any]:
+def object_of(value: Any) -> dict[str, Any]:
     """An object, or a cell that holds one as JSON."""
-    if isinstance(value, str) and value.startswith('{"'):
+    if isinstance(value, str) and value.startswith("{"):
         try:
             value = DECODER.decode(value)
         except ValueError:
@@ -142,15 +113,11 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
     ('7', 'en', 'en', None)
     """
     outer, _, inner = name.partition(".")
-    return fields_of(record).get(name) or fields_of(_object(record.get(outer))).get(inner) or None
+    return fields_of(record).get(name) or fields_of(object_of(record.get(outer))).get(inner) or None
 
 
 def address_in(record: Mapping[str, Any]) -> str | None:
-    """The address in a field called url, link and the like.
-
-    >>> address_in({"meta": {"URL": "https://example.org/7"}}), address_in({"url": "/7"})
-    ('https://example.org/7', None)
-    """
+    """The address in a field called url, link and the like."""
     for part in (record, *[part for part in record.values() if isinstance(part, dict)]):
         for name in _link_names(tuple(part)) if part else ():
             if isinstance(part[name], str) and part[name].startswith(ADDRESSES):
@@ -170,29 +137,22 @@ Placed = tuple[str, int, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Chosen:
-    """Conditions on fields; counts records as it filters them.
-
-    >>> chosen = Chosen([Condition("lang", "en")])
-    >>> records = [("", 1, {"id": 1, "data": {"lang": "en"}}), ("", 2, {"id": 2, "lang": "de"})]
-    >>> [record["id"] for _, _, record in chosen.filtered(records)], chosen.in_words()
-    ([1], 'only records with lang = en: 1 of 2')
-    """
+    """Conditions on fields; counts records as it filters them."""
 
     conditions: Sequence[Condition]
     seen: int = 0
     kept: int = 0
-    fields: dict[str, None] = field(default_factory=dict)
-    values: dict[str, dict[str, None]] = field(default_factory=dict)
+    values: dict[str, dict[str, None]] = field(default_factory=dict)  # the first of each field, for messages
 
     def filtered(self, records: Iterable[Placed]) -> Iterator[Placed]:
         """The records that meet all conditions."""
         for place, number, record in records:
             self.seen += 1
             fields = fields_of(record)
-            self.fields.update(dict.fromkeys(fields))
-            for name in (condition.column for condition in self.conditions):
-                if name in fields and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
-                    self.values[name].setdefault(fields[name])
+            for name, text in fields.items():
+                values = self.values.setdefault(name, {})
+                if len(values) < MOST_SHOWN:
+                    values.setdefault(text)
             if all(condition.holds(fields.get(condition.column)) for condition in self.conditions):
                 self.kept += 1
                 yield place, number, record
@@ -212,10 +172,19 @@ class Chosen:
         for condition in self.conditions:
             name = condition.column
             if name not in self.values:
-                raise ColumnError(f"{opt.where(name)}: no record has this field; fields: {listed(list(self.fields))}")
+                raise ColumnError(f"{opt.where(name)}: no record has this field; fields: {listed(list(self.values))}")
             if not self.kept:
-                values = listed(list(self.values[name])[:MOST_SHOWN])
+                values = listed(list(self.values[name]))
                 raise DataError(f"{opt.where(condition)}: no record matches; field {shown(name)} holds {values}")
+
+
+def shows(*signs: tuple[str, ...]) -> Callable[[Source], bool]:
+    """Recognises a source by any of the signs: a shape, and keys that it must have, or endings of keys ("*.ann")."""
+
+    def has(source: Source, key: str) -> bool:
+        return any(name.endswith(key[1:]) for name in source.keys) if key.startswith("*") else key in source.keys
+
+    return lambda source: any(source.shape == shape and all(has(source, key) for key in keys) for shape, *keys in signs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,14 +232,14 @@ class Rules:
                 raise unknown_name("status", status, statuses)
         return tuple(status.lower() for status in self.status) or tool.counted
 
-    def status_in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+    def status_in_words(self, tool: Tool, seen: Collection[str]) -> str:
         """Which statuses count; nothing if no response has one."""
         counted = self.counted(tool)
         others = [name for name in dict.fromkeys((*tool.counted, *tool.statuses)) if name not in counted]
         left_out = f" (not {', '.join(others)})" if others else ""
-        return f"status {', '.join(counted)}{left_out}" if counted and seen else ""
+        return f"status {', '.join(counted)}{left_out}" if counted and any(seen) else ""
 
-    def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+    def in_words(self, tool: Tool, seen: Collection[str]) -> str:
         """The rules in the words of the summary."""
         gold = "ground truth kept" if self.ground_truth == "keep" else "ground truth left out"
         multi = "several choices are one set" if self.multi == "set" else "several choices are a question each"

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from spagree.errors import ColumnError, DataError
 from spagree.messages import Warning, listed, opt
-from spagree.read.tools.records import Record, cell, first, item_text, records
+from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.values import Record, cell, first, item_text
 
 HUMAN, MODEL, PROGRAM = "human", "model", "program"
 KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all by default
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """The fields a tool uses for each role; of several names, the first non-empty one. A dot leads into an object."""
-
-    items: tuple[str, ...]
-    question: tuple[str, ...]
-    labels: tuple[str, ...]
-    times: tuple[str, ...]
-    kind: tuple[str, ...]
-    people: tuple[str, ...]
-    models: tuple[str, ...]
-    kinds: Mapping[str, str]  # what the tool calls people, models and programs
 
 
 def _scores(record: Record) -> list[Record]:
@@ -36,8 +22,20 @@ def _scores(record: Record) -> list[Record]:
     return page if isinstance(page, list) and all(isinstance(score, dict) for score in page) else [record]
 
 
-def _tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *groups: tuple[str, ...]) -> Tool:
-    """The tool that keeps its scores in these fields; its exports have a field of each group."""
+def _tool(
+    name: str,
+    title: str,
+    shown: Mapping[str, str],
+    fields: Mapping[str, str],
+    kinds: Mapping[str, str],
+    *groups: tuple[str, ...],
+) -> Tool:
+    """A tool whose exports have a field of each group, and keep in these fields what makes a response.
+
+    Of several fields the first is taken that is not empty, and a dot leads into an object. ``kinds``: what the tool
+    calls people, models and programs.
+    """
+    names = {what: tuple(each.split()) for what, each in fields.items()}
 
     def recognise(source: Source) -> bool:
         scores = [score for record in source.objects for score in _scores(record)]
@@ -47,25 +45,23 @@ def _tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *grou
     def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         sizes: Counter[str] = Counter()
         named = 0
-        for place, number, record in records(source, options):
-            for score in _scores(record):
-                question, kind = first(score, fields.question), first(score, fields.kind)
-                if question is None or kind is None:
-                    lacking = fields.question if question is None else fields.kind
-                    raise DataError(
-                        f"{place}: {' or '.join(lacking)} is empty or missing; fields: {listed(list(score))}"
-                    )
-                status = fields.kinds.get(kind.lower(), PROGRAM)
-                sizes[status] += 1
-                own = first(score, (options.annotator,)) if options.annotator else None
-                named += bool(own)
-                if not options.annotator:
-                    own = first(score, fields.people if status == HUMAN else fields.models)
-                who = own or (None if status == HUMAN else kind)
-                item = cell(score, options.item, place) if options.item else first(score, fields.items)
-                text = item_text(score, options, place) if options.text else None
-                answers, time = {question: first(score, fields.labels)}, first(score, fields.times)
-                yield Response(item, who, answers, time, status, row=number, text=text, fields=score)
+        entries = ((*entry[:2], score) for entry in records(source, options) for score in _scores(entry[2]))
+        for place, number, score in entries:
+            question, kind = first(score, names["question"]), first(score, names["kind"])
+            if question is None or kind is None:
+                lacking = " or ".join(names["question" if question is None else "kind"])
+                raise DataError(f"{place}: {lacking} is empty or missing; fields: {listed(list(score))}")
+            status = kinds.get(kind.lower(), PROGRAM)
+            sizes[status] += 1
+            own = first(score, (options.annotator,)) if options.annotator else None
+            named += bool(own)
+            if not options.annotator:
+                own = first(score, names["people" if status == HUMAN else "models"])
+            who = own or (None if status == HUMAN else kind)
+            item = cell(score, options.item, place) if options.item else first(score, names["item"])
+            text = item_text(score, options, place) if options.text else None
+            answers, time = {question: first(score, names["label"])}, first(score, names["time"])
+            yield Response(item, who, answers, time, status, row=number, text=text, fields=score)
         if options.annotator and not named:
             raise ColumnError(f"{opt.annotator(options.annotator)}: no record has anything in this field; leave it out")
         if len(sizes) > 1 or HUMAN not in sizes:  # people and models answer different questions
@@ -74,72 +70,62 @@ def _tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *grou
             remedy = f"; {opt.status('human')} counts people alone" if HUMAN in sizes else ""
             options.warnings.append(Warning("people_and_models", f"scores {scores}{remedy}"))
 
-    return Tool(
-        name=name,
-        title=title,
-        fields=shown,
-        recognise=recognise,
-        responses=responses,
-        counted=KINDS,
-        renames=("item", "annotator"),
-    )
+    return Tool(name, title, shown, recognise, responses, counted=KINDS, renames=("item", "annotator"))
 
 
 LANGFUSE = _tool(
     "langfuse",
     "Langfuse",
     {"item": "observationId, traceId", "annotator": "authorUserId", "time": "timestamp"},
-    Fields(
-        items=("observationId", "observation_id", "traceId", "trace_id", "sessionId", "session_id"),
-        question=("name",),
-        labels=("stringValue", "string_value", "value"),
-        times=("timestamp", "createdAt", "created_at"),
-        kind=("source",),
-        people=("authorUserId", "author_user_id"),
-        models=("evaluator", "evaluatorName", "jobConfigurationId", "job_configuration_id", "configId", "config_id"),
-        kinds={"annotation": HUMAN, "eval": MODEL, "api": PROGRAM},
-    ),
+    {
+        "item": "observationId observation_id traceId trace_id sessionId session_id",
+        "question": "name",
+        "label": "stringValue string_value value",
+        "time": "timestamp createdAt created_at",
+        "kind": "source",
+        "people": "authorUserId author_user_id",
+        "models": "evaluator evaluatorName jobConfigurationId job_configuration_id configId config_id",
+    },
+    {"annotation": HUMAN, "eval": MODEL, "api": PROGRAM},
     ("traceId", "trace_id"),
     ("dataType", "data_type"),
     ("name",),
     ("source",),
 )
 
-
 LANGSMITH = _tool(
     "langsmith",
     "LangSmith",
     {"item": "run_id", "annotator": "feedback_source.user_id", "time": "created_at"},
-    Fields(
-        items=("run_id",),
-        question=("key",),
-        labels=("value", "score"),
-        times=("created_at",),
-        kind=("feedback_source.type",),
-        people=("feedback_source.user_id", "feedback_source.user_name", "feedback_source.ls_user_id"),
-        models=("feedback_source.metadata.evaluator", "feedback_source.user_name"),
-        kinds={"app": HUMAN, "model": MODEL, "auto_eval": MODEL, "api": PROGRAM},
-    ),
+    {
+        "item": "run_id",
+        "question": "key",
+        "label": "value score",
+        "time": "created_at",
+        "kind": "feedback_source.type",
+        "people": "feedback_source.user_id feedback_source.user_name feedback_source.ls_user_id",
+        "models": "feedback_source.metadata.evaluator feedback_source.user_name",
+    },
+    {"app": HUMAN, "model": MODEL, "auto_eval": MODEL, "api": PROGRAM},
     ("run_id",),
     ("key",),
     ("feedback_source", "feedback_source.type"),
 )
 
-
 PHOENIX = _tool(
     "phoenix",
     "Phoenix",
     {"item": "span_id", "annotator": "user_id, identifier", "time": "created_at"},
-    Fields(
-        items=("span_id", "context.span_id", "trace_id", "session_id"),
-        question=("annotation_name", "name"),
-        labels=("result.label", "label", "result.score", "score"),
-        times=("created_at",),
-        kind=("annotator_kind",),
-        people=("user_id", "identifier"),
-        models=("identifier", "user_id"),
-        kinds={"human": HUMAN, "llm": MODEL, "code": PROGRAM},
-    ),
+    {
+        "item": "span_id context.span_id trace_id session_id",
+        "question": "annotation_name name",
+        "label": "result.label label result.score score",
+        "time": "created_at",
+        "kind": "annotator_kind",
+        "people": "user_id identifier",
+        "models": "identifier user_id",
+    },
+    {"human": HUMAN, "llm": MODEL, "code": PROGRAM},
     ("annotator_kind",),
     ("span_id", "context.span_id", "trace_id", "session_id"),
 )
