@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import spagree
+from spagree import measuring
 from spagree.counts import count as counting
 from spagree.counts import fetch as fetching
 from spagree.counts.count import Counted
@@ -25,11 +26,9 @@ COMPARED: list[str] = []
 
 @pytest.fixture(autouse=True)
 def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    in_memory = counting._count_few
-
-    def compared(annotations: Annotations, policies: Policies, *, in_full: bool = False) -> Counted | None:
-        found = in_memory(annotations, policies, in_full=in_full)
-        if found is not None:
+    def compared(annotations: Annotations, policies: Policies | None = None, **how: Any) -> Counted:
+        found = counting.count(annotations, policies, **how)
+        if isinstance(found.held.rows, FewRows):
             on_duckdb = replace(annotations, rows=annotations.frame)
             fetched = counting.count(on_duckdb, policies)
             with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +43,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             COMPARED.append(annotations.understood.source)
         return found
 
-    monkeypatch.setattr(counting, "_count_few", compared)
+    monkeypatch.setattr(measuring, "count", compared)
 
 
 def in_memory_rows(source: Any, **options: Any) -> bool:

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import combinations
 from math import isfinite, prod, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -50,16 +50,32 @@ from spagree.options import CustomWeights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spagree.estimate.marks import KnownMarks
-
 Verdict = Literal["agrees_more", "agrees_less", "label_mix", "the_same", "cannot_tell"]
 Moved = Literal["items", "people", "annotations"]
 SPA, ALPHA = "spa", "krippendorff_alpha"
 
 
+class Moving(Protocol):
+    """The items of a side and, if they are known, its annotators, by numbers that mean the same on both sides."""
+
+    @property
+    def units(self) -> Mapping[Moved, Ints]:
+        """The numbers of what can be left out, each kind in the order of its jackknife."""
+
+    @property
+    def pairable(self) -> tuple[Ints, Floats] | None:
+        """The number of each pairable item, or of alike ones and how many there are; None if items are unknown."""
+
+    def moves(self, kind: Moved, figure: str) -> tuple[Ints, Floats]:
+        """How far a figure moves without each item or cluster, annotator or annotation: their numbers, and how far."""
+
+    def content(self) -> NDArray[Any] | None:
+        """What was annotated, in order: equal on sides that hold the same; None if items are unknown."""
+
+
 @dataclass(frozen=True)
 class Known:
-    """The items of a side and, if they are known, its annotators, by numbers that mean the same on both sides.
+    """:class:`Moving` of labels.
 
     Rows of ``votes`` are single items, or alike ones; ``row`` is the number of each, and clusters have their own. A
     tally has annotators but no items: ``row`` is None. ``item`` and ``person`` are the numbers of the items and
@@ -136,7 +152,7 @@ class Side:
     name: str
     figures: Mapping[str, Estimate]
     tally: Tally | None = None
-    known: Known | KnownMarks | None = None
+    known: Moving | None = None
     _moves: dict[tuple[str, Moved], tuple[Ints, Floats]] = field(default_factory=dict, repr=False, compare=False)
     """How far a figure moves without each unit: found once, for all sides it is compared with."""
 
