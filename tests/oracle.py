@@ -16,10 +16,10 @@ import polars as pl
 from spagree.counts.count import Counted, count
 from spagree.counts.policies import Policies
 from spagree.counts.tally import Tally
+from spagree.errors import Warning
 from spagree.estimate import Findings
 from spagree.estimate.chance import CONGER
 from spagree.estimate.uncertainty import ITEMS, E, leading
-from spagree.messages import Warning
 from spagree.read.annotations import Annotations, Understood
 
 Labels = Sequence[Hashable]

@@ -13,7 +13,7 @@ import numpy as np
 
 from spagree.counts.engines import column_names, to_polars, write_table
 from spagree.counts.fetch import answers
-from spagree.errors import Absent, Figures, SpagreeError, UsageError, count, outcome
+from spagree.errors import Absent, Figures, SpagreeError, UsageError, Warning, count, opt, outcome
 from spagree.estimate import Corrected, Data, Estimate, Findings, Missingness
 from spagree.estimate.actions import steps
 from spagree.estimate.annotators import annotators, annotators_in_tally
@@ -32,7 +32,6 @@ from spagree.estimate.pairs import Overlap, concentration, pairs
 from spagree.estimate.similarity import SET_METRICS
 from spagree.estimate.votes import item_groups, scale_of, votes_in_codes
 from spagree.estimate.watch import check_target
-from spagree.messages import Warning, opt
 from spagree.present.document import document, earlier_figures, groups_document, to_json
 from spagree.present.next_steps import NextStep, Source
 from spagree.present.sentences import what_changed

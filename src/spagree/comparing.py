@@ -33,7 +33,18 @@ from spagree.counts.mark_tally import MarkTally
 from spagree.counts.marks import CodedMarks
 from spagree.counts.policies import Clean, respelled
 from spagree.counts.tally import group_name
-from spagree.errors import ColumnError, DataError, FileError, SpagreeError, UsageError, count
+from spagree.errors import (
+    ColumnError,
+    DataError,
+    FileError,
+    Message,
+    SpagreeError,
+    UsageError,
+    Warning,
+    count,
+    listed,
+    opt,
+)
 from spagree.estimate import Bootstrap
 from spagree.estimate.comparison import ALPHA, SPA, Compared, Known, Pair, Side, compare_sides, holm, p_of
 from spagree.estimate.findings import is_named_like_a_model
@@ -45,7 +56,6 @@ from spagree.estimate.uncertainty import AUTO, Estimate
 from spagree.estimate.votes import LabelCounts, scale_of, votes_of_items
 from spagree.estimate.weights import weigh
 from spagree.measuring import measure, policies
-from spagree.messages import Message, Warning, listed, opt
 from spagree.options import TOOLS, Reading, declared, is_of_spans, split
 from spagree.present.charts.studies import comparison_chart, models_chart
 from spagree.present.document import comparison_document, models_document, to_json

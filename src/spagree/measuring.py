@@ -17,13 +17,12 @@ from spagree.counts.mark_tally import MarkTally
 from spagree.counts.policies import Policies
 from spagree.counts.saved import saved_counts
 from spagree.counts.tally import Tally
-from spagree.errors import SpagreeError, UnknownNameError, UsageError, unknown_name
+from spagree.errors import SpagreeError, UnknownNameError, UsageError, Warning, opt, unknown_name
 from spagree.estimate import Bootstrap, check_level, check_scheme
 from spagree.estimate.breakdowns import Evidence
 from spagree.estimate.findings import warn_missing
 from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, check_interval_for
-from spagree.messages import Warning, opt
 from spagree.options import Estimating, Reading, declared, non_default, split
 from spagree.read import read, read_all
 from spagree.read.annotations import LABEL, Annotations, Understood

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from spagree.counts.mark_tally import MarkTally
 from spagree.counts.marks import CodedMarks, tally_marks
 from spagree.counts.saved import saved_counts
-from spagree.errors import UsageError, unknown_name
+from spagree.errors import UsageError, Warning, opt, unknown_name
 from spagree.estimate import marks as estimated
 from spagree.estimate.marks import NOT_WHO, MarkData, MarkFindings, find_marks
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.pairs import Overlap, overlap
 from spagree.estimate.uncertainty import AUTO, Estimate, check_interval_for, check_level
 from spagree.estimate.weights import DEFAULT
-from spagree.messages import Warning, opt
 from spagree.options import CustomWeights, Estimating, Reading, Spans, declared, defaults
 from spagree.present.document import to_json
 from spagree.present.next_steps import NextStep, Source

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from spagree.errors import FileError, UsageError
-from spagree.messages import opt
+from spagree.errors import FileError, UsageError, opt
 
 if TYPE_CHECKING:
     import polars

@@ -30,9 +30,8 @@ from spagree.counts.fetch import coded
 from spagree.counts.items import item_agreement, item_sums
 from spagree.counts.live import LiveTally
 from spagree.counts.tally import Cell, Tally, text
-from spagree.errors import DataError, FileError
+from spagree.errors import DataError, FileError, Warning
 from spagree.measuring import measured
-from spagree.messages import Warning
 from spagree.read import read
 from spagree.read.annotations import Annotations, Understood
 

@@ -31,10 +31,9 @@ from spagree.counts.engines import (
 )
 from spagree.counts.items import item_agreement
 from spagree.counts.policies import Policies
-from spagree.errors import DataError, DuplicateError, FileError, UsageError
+from spagree.errors import DataError, DuplicateError, FileError, Message, UsageError
 from spagree.estimate import find
 from spagree.estimate.breakdowns import NOT_CHECKED
-from spagree.messages import Message
 
 os.environ.setdefault("MODIN_ENGINE", "python")
 

@@ -28,8 +28,7 @@ from spagree.counts.labels import (
     warn_sets,
 )
 from spagree.counts.tally import Tally
-from spagree.errors import DataError, UsageError
-from spagree.messages import Warning
+from spagree.errors import DataError, UsageError, Warning
 from spagree.read.annotations import MOST_COMPARED
 
 ROWS = {

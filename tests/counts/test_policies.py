@@ -21,8 +21,7 @@ from spagree.counts.engines import to_polars
 from spagree.counts.labels import normal_form, spelling_variants, warn_variants
 from spagree.counts.policies import LEFT_OUT, Policies
 from spagree.counts.tally import Cell, Tally
-from spagree.errors import DataError, DuplicateError, UsageError
-from spagree.messages import Warning
+from spagree.errors import DataError, DuplicateError, UsageError, Warning
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import Annotations, Understood
 

@@ -20,12 +20,12 @@ import spagree
 from examples import TIMES, examples
 from oracle import exactly
 from spagree.comparing import rescaled
+from spagree.errors import Message
 from spagree.estimate import votes
 from spagree.estimate.development import NO_TIMES
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM
 from spagree.estimate.votes import scale_of
 from spagree.estimate.weights import SCHEMES
-from spagree.messages import Message
 
 Rows = list[tuple[str, str, str, int]]
 COLUMNS = [

@@ -14,6 +14,7 @@ from oracle import BARS, parse, tally_of
 from spagree.counts.count import Counted, ItemCounts
 from spagree.counts.policies import Clean, Policies
 from spagree.counts.tally import Cell, Tally
+from spagree.errors import Message, Warning
 from spagree.estimate import (
     SCHEMES,
     AgreementAt,
@@ -29,7 +30,6 @@ from spagree.estimate import (
 from spagree.estimate.findings import REMEDY, _assumption, near_chance
 from spagree.estimate.uncertainty import Interval, leading
 from spagree.estimate.votes import ItemGroups
-from spagree.messages import Message, Warning
 
 GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")
 

@@ -19,8 +19,7 @@ import pytest
 
 import spagree
 from examples import TIMES
-from spagree.errors import SpagreeError
-from spagree.messages import Option
+from spagree.errors import Option, SpagreeError
 
 Votes = dict[str, dict[str, str]]
 """Item → annotator → label."""

@@ -15,8 +15,7 @@ import narwhals as nw
 
 from spagree.assignment.design import Assignment
 from spagree.counts.engines import rows
-from spagree.errors import ColumnError, DataError, unknown_name
-from spagree.messages import listed
+from spagree.errors import ColumnError, DataError, listed, unknown_name
 from spagree.read.columns import resolve
 from spagree.read.files import paths
 from spagree.read.request import Request

@@ -13,8 +13,7 @@ import numpy as np
 
 from spagree.counts.engines import rows
 from spagree.counts.tally import text
-from spagree.errors import DataError
-from spagree.messages import opt
+from spagree.errors import DataError, opt
 from spagree.read.annotations import ANNOTATOR, ITEM
 
 Pair = tuple[str, str]

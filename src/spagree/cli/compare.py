@@ -20,8 +20,7 @@ from spagree.cli.flags import (
     statistic,
     to_python,
 )
-from spagree.errors import DataError, UsageError
-from spagree.messages import for_command_line
+from spagree.errors import DataError, UsageError, for_command_line
 from spagree.options import Estimating
 from spagree.present.words import figure, printable
 

@@ -17,8 +17,7 @@ from typing import Any, TextIO
 import click
 
 from spagree import __version__, progress
-from spagree.errors import FileError, UsageError
-from spagree.messages import Warning
+from spagree.errors import FileError, UsageError, Warning
 from spagree.write import refuse_existing
 
 REFRESHED = 8  # times a second

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from spagree.cli.console import PrintedHelp, warn, working
-from spagree.errors import UsageError
-from spagree.messages import for_command_line, opt
+from spagree.errors import UsageError, for_command_line, opt
 from spagree.options import (
     CLEANING,
     GROUPS,

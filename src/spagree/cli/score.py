@@ -24,11 +24,10 @@ from spagree.cli.flags import (
     statistic,
     to_python,
 )
-from spagree.errors import SpagreeError, UsageError, unknown_name
+from spagree.errors import SpagreeError, UsageError, for_command_line, unknown_name
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.watch import check_target
 from spagree.measuring import measure_each, measured
-from spagree.messages import for_command_line
 from spagree.options import TOOLS, Estimating, is_of_spans
 from spagree.present.document import earlier_figures, returned_rows
 from spagree.present.sentences import explain_returned

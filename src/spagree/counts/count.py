@@ -47,8 +47,7 @@ from spagree.counts.tally import (
     sum_known,
     text,
 )
-from spagree.errors import DataError, FileError
-from spagree.messages import Warning, opt
+from spagree.errors import DataError, FileError, Warning, opt
 from spagree.read.annotations import (
     ANNOTATOR,
     CLUSTER,

@@ -12,8 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from spagree.errors import FileError, UsageError
-from spagree.messages import opt
+from spagree.errors import FileError, UsageError, opt
 from spagree.read.annotations import ITEM, LABEL, ROW, is_missing, nw
 from spagree.read.files.duckdb import sampled_items as sampled_by_hash
 from spagree.read.table import sql_literal, sql_name

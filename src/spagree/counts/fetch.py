@@ -12,7 +12,7 @@ from spagree.codes import UNKNOWN, Codes, Int32s, by_hash, in_order_of
 from spagree.counts.engines import explained_faults, in_codes, to_polars
 from spagree.counts.policies import Policies
 from spagree.counts.tally import text
-from spagree.messages import opt
+from spagree.errors import opt
 from spagree.read.annotations import (
     ANNOTATOR,
     CLUSTER,

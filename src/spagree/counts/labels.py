@@ -11,8 +11,7 @@ from typing import Any
 
 from spagree.counts.engines import column_names, replaced, rows
 from spagree.counts.tally import Tally, text
-from spagree.errors import DataError, UsageError
-from spagree.messages import Warning, opt
+from spagree.errors import DataError, UsageError, Warning, opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED, nw
 
 NUMBER, NUMBER_STARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII), frozenset("+-.0123456789")

@@ -14,8 +14,17 @@ from spagree import progress
 from spagree.counts.engines import column_names, engine_of, repeat_candidates, row_count, rows
 from spagree.counts.labels import BAR, canonical, normalized, split_labels
 from spagree.counts.tally import text
-from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
-from spagree.messages import Message, Warning, opt
+from spagree.errors import (
+    SHOWN_PROBLEMS,
+    DataError,
+    DuplicateError,
+    Message,
+    UsageError,
+    Warning,
+    count,
+    opt,
+    unknown_name,
+)
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, nw
 

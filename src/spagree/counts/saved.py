@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from spagree.counts.count import ItemCounts
 from spagree.counts.mark_tally import CLASS, LEVELS, MarkTable, MarkTally
 from spagree.counts.tally import Cell, Grouped, Kind, People, Tally, Votes
-from spagree.errors import DataError, FileError, UsageError
-from spagree.messages import opt, shown
+from spagree.errors import DataError, FileError, UsageError, opt, shown
 from spagree.read.databases import addresses
 from spagree.read.files.paths import File, refuse_equal
 from spagree.write import write_atomically

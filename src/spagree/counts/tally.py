@@ -9,8 +9,7 @@ from decimal import Decimal
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from spagree.errors import DataError, UsageError, count
-from spagree.messages import opt
+from spagree.errors import DataError, UsageError, count, opt
 from spagree.read.annotations import is_missing
 
 Pattern = tuple[tuple[str, int], ...]

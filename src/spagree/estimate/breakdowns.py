@@ -21,7 +21,7 @@ from spagree.counts.items import Held
 from spagree.counts.labels import MOST_ANNOTATIONS
 from spagree.counts.people import MOST_KINDS, count_meetings, people_in_codes
 from spagree.counts.tally import NO_VALUE, Tally, group_name
-from spagree.errors import Absent, UsageError, or_none, outcome
+from spagree.errors import Absent, Message, UsageError, opt, or_none, outcome
 from spagree.estimate.actions import Grounds, steps
 from spagree.estimate.chance import NO_ANNOTATIONS, NO_PATTERNS
 from spagree.estimate.comparison import find_groups
@@ -49,7 +49,6 @@ from spagree.estimate.votes import (
     votes_of_items,
 )
 from spagree.estimate.weights import ByN, weigh, weigh_at
-from spagree.messages import Message, opt
 from spagree.options import CustomWeights
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, TIME, FewRows, nw
 from spagree.read.frames import is_spark

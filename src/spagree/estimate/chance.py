@@ -19,6 +19,7 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, numbered, run_starts, sums
 from spagree.counts.people import MOST_KINDS
 from spagree.counts.tally import Tally
+from spagree.errors import Message, opt
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Units, entries, entry_of_each
 from spagree.estimate.others import MOST_ONE_BY_ONE, InTally, Kind, Others, Without
@@ -45,7 +46,6 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.votes import ONE_CLUSTER, LabelCounts, relative_weights, total
 from spagree.estimate.weights import ByN, Weights
-from spagree.messages import Message, opt
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"

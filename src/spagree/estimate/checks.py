@@ -8,12 +8,11 @@ from itertools import accumulate
 from typing import Literal
 
 from spagree.counts.fetch import NO_ANNOTATORS
-from spagree.errors import Absent
+from spagree.errors import Absent, Message
 from spagree.estimate.actions import COPIES, ONE_LABEL, PEOPLE, PRECISE, SCALE, Step
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.findings import LOW_COVERAGE, Findings, outermost
 from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
-from spagree.messages import Message
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"

@@ -23,7 +23,7 @@ import numpy as np
 
 from spagree.codes import Codes, Floats, Ints, counted, sums
 from spagree.counts.tally import NO_VALUE, Grouped, Tally
-from spagree.errors import UsageError
+from spagree.errors import UsageError, opt
 from spagree.estimate import jackknife
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, alpha_without
 from spagree.estimate.findings import Findings, find
@@ -44,7 +44,6 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.votes import LabelCounts, cluster_numbers, scale_of, total, votes
 from spagree.estimate.weights import ByN, weigh
-from spagree.messages import opt
 from spagree.options import CustomWeights
 
 if TYPE_CHECKING:

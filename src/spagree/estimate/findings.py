@@ -14,7 +14,7 @@ from typing import Self
 
 from spagree.counts.count import Counted
 from spagree.counts.tally import Pattern, Tally, commonest_first
-from spagree.errors import count
+from spagree.errors import Warning, count, opt
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
 from spagree.estimate.jackknife import ordinal_variance
 from spagree.estimate.missingness import Missingness, missingness
@@ -33,7 +33,6 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.votes import LabelCounts, item_groups, votes
 from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
-from spagree.messages import Warning, opt
 from spagree.options import CustomWeights
 
 RESAMPLED = "a bootstrap resamples items only"

@@ -27,7 +27,7 @@ from spagree.codes import MOST_SUMMED, Codes, Floats, Ints, numbered, pairs_with
 from spagree.counts.mark_tally import BY_CHANCE, CLASS, LEVELS, NOTHING, OTHER_LABEL, OUTCOMES, SAME, MarkTally, Row
 from spagree.counts.marks import TOO_MANY, CodedMarks, Pieces, Shared
 from spagree.counts.tally import Cell, People, Tally
-from spagree.errors import DataError, UsageError, count
+from spagree.errors import DataError, UsageError, Warning, count, opt
 from spagree.estimate import comparison, jackknife
 from spagree.estimate.development import Step, Timed, in_steps, window
 from spagree.estimate.findings import not_people
@@ -52,7 +52,6 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.votes import Leaving, Sizes, relative_weights, total
 from spagree.estimate.weights import CUSTOM, DEFAULT, REGISTRY, ByN, check_scheme, weigh_at
-from spagree.messages import Warning, opt
 from spagree.options import CustomWeights
 
 if TYPE_CHECKING:

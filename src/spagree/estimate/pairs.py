@@ -21,7 +21,7 @@ import numpy as np
 from spagree.codes import MOST_SUMMED, AnyInts, Codes, Floats, Ints, counted, numbered, run_of_each, run_starts, sums
 from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.counts.tally import Tally
-from spagree.errors import DataError, UsageError, count
+from spagree.errors import DataError, UsageError, Warning, count, opt
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,
     FEW_FOR_METRIC,
@@ -35,7 +35,6 @@ from spagree.estimate.uncertainty import (
     wilson_each,
 )
 from spagree.estimate.votes import LabelCounts
-from spagree.messages import Warning, opt
 
 if TYPE_CHECKING:
     import polars

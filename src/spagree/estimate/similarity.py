@@ -16,8 +16,7 @@ import numpy as np
 
 from spagree import plugins
 from spagree.codes import Floats, Ints, ratio
-from spagree.errors import DataError, UsageError, unknown_name
-from spagree.messages import opt
+from spagree.errors import DataError, UsageError, opt, unknown_name
 from spagree.options import Similarity
 
 NOMINAL = "nominal"

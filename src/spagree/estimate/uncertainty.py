@@ -16,9 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from spagree.codes import Floats, Ints
-from spagree.errors import UsageError, unknown_name
+from spagree.errors import UsageError, opt, unknown_name
 from spagree.estimate.votes import Clustered, ItemGroups, total
-from spagree.messages import opt
 
 MOST_FREEDOM = 1e12  # the quantile is the normal one
 

@@ -13,10 +13,10 @@ import numpy as np
 from spagree.agreement import Agreement
 from spagree.codes import Codes
 from spagree.counts.live import counted_codes
+from spagree.errors import for_command_line
 from spagree.estimate import Estimate, watch
 from spagree.estimate.pairs import Overlap, overlap
 from spagree.measuring import measure
-from spagree.messages import for_command_line
 from spagree.monitor.ledger import Current
 from spagree.spans import SpanAgreement, measure_spans
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import DataError
-from spagree.messages import shown
+from spagree.errors import DataError, shown
 from spagree.monitor.ledger import APART, PART, UNFIT, Event, Reported, as_label, gone
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual

@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from math import inf, nextafter
 from typing import Any, NamedTuple
 
-from spagree.errors import DataError
-from spagree.messages import shown
+from spagree.errors import DataError, shown
 from spagree.monitor.alerts import Alert, Register, alerts
 from spagree.monitor.figures import USUAL, Live, Mark, Settings, look
 from spagree.monitor.ledger import Event, Ledger, Snapshot

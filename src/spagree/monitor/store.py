@@ -27,8 +27,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from spagree.errors import DataError, FileError, MissingExtraError, UsageError
-from spagree.messages import shown
+from spagree.errors import DataError, FileError, MissingExtraError, UsageError, shown
 from spagree.monitor.ledger import Event, Key, Ledger, Reported
 from spagree.read.databases.addresses import is_server, not_understood, public, refuse_ambiguous, without_secrets
 

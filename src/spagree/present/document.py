@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree import __version__
-from spagree.errors import FileError, UsageError
+from spagree.errors import FileError, UsageError, opt
 from spagree.estimate import Estimate
 from spagree.estimate.comparison import ALPHA, p_of
 from spagree.estimate.uncertainty import Interval
-from spagree.messages import opt
 from spagree.present.verdicts import Told
 from spagree.present.words import json_escapes
 

@@ -9,10 +9,9 @@ from pathlib import Path, PurePath
 from shlex import quote
 from typing import Any
 
-from spagree.errors import count
+from spagree.errors import Option, count
 from spagree.estimate import actions
 from spagree.estimate.actions import Step
-from spagree.messages import Option
 from spagree.options import Estimating, Kind, Reading, Spans, declared
 from spagree.present.words import figure, moment, p_value, percent, plus_minus, printable, quoted, with_and
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from spagree.errors import Absent, count, known, there
+from spagree.errors import Absent, Warning, count, known, there
 from spagree.estimate import NOMINAL, checks
 from spagree.estimate.actions import CLASSES, GROUP, NOTABLE, PEOPLE, PERIOD, SCALE, annotators_decide
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import Check
 from spagree.estimate.uncertainty import ANNOTATORS
-from spagree.messages import Warning
 from spagree.present.next_steps import NextStep, Source, days, next_steps
 from spagree.present.sentences import for_paper
 from spagree.present.words import (

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from spagree.messages import Message, Warning
+from spagree.errors import Message, Warning
 
 if TYPE_CHECKING:
     import narwhals as nw

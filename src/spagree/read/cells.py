@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, count
-from spagree.messages import Warning, opt
+from spagree.errors import SHOWN_PROBLEMS, DataError, Warning, count, opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, nw
 from spagree.read.frames import collected, is_spark
 from spagree.read.table import EXACT, Table, cell, shown, sql_literal, sql_name, wrong_cell

@@ -11,8 +11,7 @@ from functools import cached_property
 from itertools import combinations, cycle, islice
 from operator import itemgetter
 
-from spagree.errors import ColumnError, nearest
-from spagree.messages import Marked, opt
+from spagree.errors import ColumnError, Marked, nearest, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, is_missing, nw
 from spagree.read.frames import collected, size, where
 from spagree.read.table import SAMPLE_ROWS, Table, cell, listed, shown, sql_literal

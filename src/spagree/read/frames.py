@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, FileError, UsageError, count
-from spagree.messages import Warning, opt, shown
+from spagree.errors import SHOWN_PROBLEMS, DataError, FileError, UsageError, Warning, count, opt, shown
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, nw
 from spagree.read.files.paths import ARROW_STREAM, File, head, stamps
 from spagree.read.table import SAMPLE_ROWS, Table, cell

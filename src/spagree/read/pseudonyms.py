@@ -18,9 +18,19 @@ from typing import Any, cast
 
 import narwhals as nw
 
-from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
-from spagree.messages import QUOTED as TEXTS_OF_USERS
-from spagree.messages import Message, Option, User, Warning, opt
+from spagree.errors import QUOTED as TEXTS_OF_USERS
+from spagree.errors import (
+    DataError,
+    FileError,
+    Message,
+    MissingExtraError,
+    Option,
+    SpagreeError,
+    UsageError,
+    User,
+    Warning,
+    opt,
+)
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.cells import as_text
 from spagree.read.frames import is_spark

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spagree import plugins
-from spagree.errors import UsageError, unknown_name
-from spagree.messages import opt
+from spagree.errors import UsageError, opt, unknown_name
 from spagree.options import TOOLS, Reading, declared, non_default
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, LAYOUTS, TEXT, TIME

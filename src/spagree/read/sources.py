@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree import progress
-from spagree.errors import FileError, SpagreeError, UsageError, unknown_name
-from spagree.messages import opt
+from spagree.errors import FileError, SpagreeError, UsageError, opt, unknown_name
 from spagree.read import columns, frames, layouts, where
 from spagree.read.annotations import (
     ANNOTATOR,

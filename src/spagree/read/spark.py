@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree import progress
-from spagree.errors import DataError, FileError, MissingExtraError, UsageError
-from spagree.messages import opt
+from spagree.errors import DataError, FileError, MissingExtraError, UsageError, opt
 from spagree.read.databases import addresses
 from spagree.read.files import duckdb, paths
 from spagree.read.files.paths import File

@@ -9,9 +9,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from spagree.messages import Warning, opt
-from spagree.messages import listed as listed  # noqa: PLC0414 (readers import it from here)
-from spagree.messages import shown as shown  # noqa: PLC0414
+from spagree.errors import Warning, opt
+from spagree.errors import listed as listed  # noqa: PLC0414 (readers import it from here)
+from spagree.errors import shown as shown  # noqa: PLC0414
 from spagree.read.annotations import FewRows, Stamp, nw
 from spagree.read.words import plain_name, words
 
@@ -133,7 +133,7 @@ def cell(position: int) -> str:
 def wrong_cell(source: str, column: str, value: object, row: Sequence[int]) -> str:
     """A cell that cannot be used, as listed in an error; ``row`` is empty if rows have no number.
 
-    >>> from spagree.messages import Message
+    >>> from spagree.errors import Message
     >>> Message(wrong_cell("votes.csv", "label", None, [3]))
     "votes.csv: row 3: column 'label': an empty cell"
     """

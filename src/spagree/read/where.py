@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spagree.errors import DataError, UsageError, nearest
-from spagree.messages import opt
+from spagree.errors import DataError, UsageError, nearest, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, Annotations, MarkRows, nw, text_of
 from spagree.read.frames import collected, size

@@ -14,9 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from spagree.codes import Floats
-from spagree.errors import FileError
+from spagree.errors import FileError, opt
 from spagree.estimate.weights import REGISTRY
-from spagree.messages import opt
 from spagree.present.charts import studies as charts
 from spagree.present.charts.save import save
 from spagree.present.charts.studies import Axis

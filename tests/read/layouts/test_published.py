@@ -15,8 +15,7 @@ import polars
 import pytest
 
 import spagree
-from spagree.errors import SpagreeError
-from spagree.messages import Message, Option
+from spagree.errors import Message, Option, SpagreeError
 
 Votes = list[tuple[int, str, str]]
 """Item, annotator, label."""

@@ -14,8 +14,7 @@ import polars
 import pytest
 
 import spagree
-from spagree.errors import ColumnError, DataError, DuplicateError, FileError
-from spagree.messages import Message
+from spagree.errors import ColumnError, DataError, DuplicateError, FileError, Message
 from spagree.read.table import Table
 
 LABELS = ("yes", "no", "maybe")

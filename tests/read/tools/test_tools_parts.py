@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from spagree.errors import ColumnError, DataError, SpagreeError
-from spagree.messages import Warning
+from spagree.errors import ColumnError, DataError, SpagreeError, Warning
 from spagree.read import read, timestamps
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json import Written, as_text

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
-from spagree.errors import UsageError
-from spagree.messages import opt
+from spagree.errors import UsageError, opt
 from spagree.read.table import listed
 
 SHOWN_TABLES = 20

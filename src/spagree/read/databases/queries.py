@@ -18,8 +18,7 @@ from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, TYPE_CHECKING, Any
 
-from spagree.errors import DataError, FileError, MissingExtraError, UsageError
-from spagree.messages import opt
+from spagree.errors import DataError, FileError, MissingExtraError, UsageError, opt
 from spagree.read.annotations import nw
 from spagree.read.databases import addresses
 from spagree.read.files import duckdb as store

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from spagree.codes import Codes, in_order
-from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
-from spagree.messages import Warning, opt
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, Warning, count, opt
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, MOST_COMPARED
 from spagree.read.files.paths import SMALL, File, head, new_file
 from spagree.read.table import SAMPLE_ROWS, listed, shown

@@ -24,8 +24,7 @@ import numpy as np
 
 from spagree import progress
 from spagree.codes import Codes, by_hash, in_order
-from spagree.errors import DataError, FileError
-from spagree.messages import shown
+from spagree.errors import DataError, FileError, shown
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, FewRows, Stamp, nw
 from spagree.read.files.paths import File, new_file, refuse_changed, stamps
 from spagree.read.table import SAMPLE_ROWS, Finish, Table, cell, listed, sql_literal, sql_name

@@ -16,8 +16,7 @@ from typing import Any
 
 import msgspec
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, count
-from spagree.messages import Warning, opt
+from spagree.errors import SHOWN_PROBLEMS, DataError, Warning, count, opt
 from spagree.read.files.delimited import TextFile, as_utf8, delimited_copy, records, refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.table import SAMPLE_ROWS, listed, shown

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
-from spagree.messages import shown
+from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError, shown
 from spagree.read.annotations import Stamp
 from spagree.read.databases import addresses
 

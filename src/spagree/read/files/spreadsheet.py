@@ -11,8 +11,7 @@ from pathlib import Path
 
 import polars
 
-from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, UsageError, count
-from spagree.messages import Warning, opt
+from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, UsageError, Warning, count, opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL
 from spagree.read.files.delimited import TextFile, delimited_copy

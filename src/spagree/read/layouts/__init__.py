@@ -15,8 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import ColumnError, SpagreeError
-from spagree.messages import Message, Option, Warning, opt
+from spagree.errors import ColumnError, Message, Option, SpagreeError, Warning, opt
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, FewRows
 from spagree.read.columns import columns_at, everywhere, plain_text
 from spagree.read.files.paths import File

@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, count
-from spagree.messages import Warning, opt
+from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, Warning, count, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TEXT, TIME, nw
 from spagree.read.columns import columns_at

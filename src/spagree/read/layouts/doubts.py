@@ -16,8 +16,7 @@ from functools import cached_property
 from itertools import accumulate, combinations, product
 from math import log
 
-from spagree.errors import ColumnError, DataError, DuplicateError, SpansError, count
-from spagree.messages import Warning, opt
+from spagree.errors import ColumnError, DataError, DuplicateError, SpansError, Warning, count, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
 from spagree.read.columns import Sampled, is_list, is_object, plain_text, row_keys, rows_of, whole_rows

@@ -14,8 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
-from spagree.messages import Warning, opt
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, Warning, count, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, is_missing, nw
 from spagree.read.cells import with_missing

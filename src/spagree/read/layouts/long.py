@@ -11,8 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from spagree.errors import ColumnError, DataError, UsageError
-from spagree.messages import Message, Warning, opt
+from spagree.errors import ColumnError, DataError, Message, UsageError, Warning, opt
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows, nw
 from spagree.read.columns import columns_at, link_column

@@ -11,8 +11,7 @@ from typing import Any
 
 import polars
 
-from spagree.errors import ColumnError, UsageError
-from spagree.messages import listed, opt
+from spagree.errors import ColumnError, UsageError, listed, opt
 from spagree.read.annotations import (
     ANNOTATOR,
     CLUSTER,

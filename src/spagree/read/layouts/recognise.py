@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 from typing import Any
 
-from spagree.errors import ColumnError
-from spagree.messages import Warning, opt
+from spagree.errors import ColumnError, Warning, opt
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, nw
 from spagree.read.columns import Roles, Sampled, columns_at, plain_text, rows_of, sort_out, whole_rows

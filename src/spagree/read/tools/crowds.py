@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import ColumnError, DataError, count
-from spagree.messages import Warning, listed, opt, shown
+from spagree.errors import ColumnError, DataError, Warning, count, listed, opt, shown
 from spagree.read import timestamps
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File

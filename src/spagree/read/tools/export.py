@@ -20,10 +20,13 @@ from spagree.errors import (
     SpagreeError,
     SpansError,
     UsageError,
+    Warning,
     count,
+    listed,
+    opt,
+    shown,
     unknown_name,
 )
-from spagree.messages import Warning, listed, opt, shown
 from spagree.read import cells
 from spagree.read.annotations import (
     ANNOTATOR,

@@ -12,8 +12,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from spagree.errors import DataError, FileError, count
-from spagree.messages import Warning, opt, shown
+from spagree.errors import DataError, FileError, Warning, count, opt, shown
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.tools.marks import CHARACTERS, UTF16, Mark, Marks
 from spagree.read.tools.records import opened, records, split_columns

@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree
 
-from spagree.errors import DataError, count
-from spagree.messages import Warning, listed
+from spagree.errors import DataError, Warning, count, listed
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import BYTES, CHARACTERS, UTF16, Mark, Marks

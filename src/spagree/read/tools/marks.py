@@ -9,8 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 from unicodedata import category
 
-from spagree.errors import DataError, UsageError
-from spagree.messages import opt, shown
+from spagree.errors import DataError, UsageError, opt, shown
 from spagree.read.annotations import LOOSE
 from spagree.read.files.json import as_text
 

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from spagree.errors import DataError
-from spagree.messages import Warning, listed, shown
+from spagree.errors import DataError, Warning, listed, shown
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import Mark, Marks

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from spagree.errors import ColumnError, DataError
-from spagree.messages import listed, opt
+from spagree.errors import ColumnError, DataError, listed, opt
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather

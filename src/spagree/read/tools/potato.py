@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spagree.errors import DataError
-from spagree.messages import Warning, shown
+from spagree.errors import DataError, Warning, shown
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
 from spagree.read.tools.marks import Mark, Marks

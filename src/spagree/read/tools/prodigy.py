@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from spagree.errors import DataError, count
-from spagree.messages import Warning, opt
+from spagree.errors import DataError, Warning, count, opt
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import file_records

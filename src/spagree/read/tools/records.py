@@ -16,8 +16,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 import polars
 
-from spagree.errors import ColumnError, DataError, FileError, UsageError, count
-from spagree.messages import listed, shown
+from spagree.errors import ColumnError, DataError, FileError, UsageError, count, listed, shown
 from spagree.read.annotations import ROW
 from spagree.read.databases import queries
 from spagree.read.files import delimited, duckdb

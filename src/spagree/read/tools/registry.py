@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from spagree import plugins
-from spagree.errors import DataError, UsageError
-from spagree.messages import opt
+from spagree.errors import DataError, UsageError, opt
 from spagree.read.databases.addresses import needed
 from spagree.read.files.paths import head, no_table
 from spagree.read.tools.source import ARCHIVE, COLUMNS, DATABASE, FOLDER, OBJECTS, SERVER, TABLE, Source

@@ -9,8 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from spagree.errors import ColumnError, DataError, UsageError, unknown_name
-from spagree.messages import Warning, listed, opt, shown
+from spagree.errors import ColumnError, DataError, UsageError, Warning, listed, opt, shown, unknown_name
 from spagree.read.annotations import CLUSTER, GROUP
 from spagree.read.columns import ADDRESSES, names_link
 from spagree.read.files.json import DECODER, as_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from spagree.errors import ColumnError, DataError
-from spagree.messages import Warning, listed, opt
+from spagree.errors import ColumnError, DataError, Warning, listed, opt
 from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool

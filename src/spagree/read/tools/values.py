@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from spagree.errors import ColumnError, DataError
-from spagree.messages import listed, shown
+from spagree.errors import ColumnError, DataError, listed, shown
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text
 from spagree.read.tools.tool import ReaderOptions, Value, object_of
 

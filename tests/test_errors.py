@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import spagree
 from command import Run, written
-from spagree.messages import Message, for_command_line, opt
+from spagree.errors import Message, for_command_line, opt
 from spagree.present.words import escape_controls, printable
 
 HOSTILE = ["--format wide", "it's", 'say "no"', "two\nlines", "*.csv", "--label", "{label}", "$(rm x)", "a b", "", "\\"]
