@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 import spagree
 from both_ways import COMPARED, document, in_memory_rows, outcome
 from examples import examples
+from spagree import measuring
 from spagree.counts import count as counting
 from spagree.counts import engines, labels
 from spagree.read import read
@@ -121,7 +122,7 @@ def test_larger_tables_are_left_to_duckdb(tmp_path: Path, monkeypatch: pytest.Mo
 def test_of_many_items_the_same_sample_is_compared_by_spelling(items: int, tmp_path: Path) -> None:
     rows = [(f"q{row % items}{' ' * (row > items)}", f"w{row // items}", "yes") for row in range(items * 3 // 2)]
     COMPARED.clear()
-    found = counting.count(read(saved(tmp_path, rows)))
+    found = measuring.count(read(saved(tmp_path, rows)))
     assert len(COMPARED) == 1
     assert found.tally.annotations == len(rows)
     assert [warning.code for warning in found.warnings] == ["item_variants"]
