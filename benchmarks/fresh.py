@@ -63,8 +63,10 @@ def command(arguments: list[str], limits: Limits) -> Outcome:
 
 def watched(arguments: list[str], limits: Limits, *, reports: bool) -> Outcome:
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        # Compiled modules are kept, as on a user's machine, whatever is set here.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         start = time.perf_counter()
-        process = subprocess.Popen(arguments, stdout=out, stderr=err, start_new_session=True)
+        process = subprocess.Popen(arguments, stdout=out, stderr=err, start_new_session=True, env=environment)
         try:
             peak, stopped = watch(process, limits)
         finally:
