@@ -1,6 +1,8 @@
-"""What differs between engines when a result is fetched; everything else is narwhals.
+"""What an engine does in its own way, mostly when a result is fetched; nearly everything else is narwhals.
 
-A new engine is a subclass of :class:`Engine` and its place in ``ENGINES``, by narwhals' name for it.
+A frame that narwhals knows needs nothing here. A subclass of :class:`Engine`, in ``ENGINES`` by narwhals' name for it,
+makes an engine faster, or adds what narwhals cannot do on it. Where an expression depends on the engine, such as how a
+cell becomes text (read/cells.py), it says so there.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from zlib import crc32
 
 from spagree.errors import FileError, UsageError, opt
 from spagree.read.annotations import ITEM, LABEL, ROW, is_missing, nw
@@ -59,9 +62,13 @@ class Engine:
             changed = changed.with_columns(expression.alias(column))
         return changed.select(frame.collect_schema().names())
 
-    def sampled_items(self, frame: Frame, every: int) -> list[Any]:  # noqa: ARG002
-        """One item in ``every``, sampled so spellings of one item stay together; none if the engine cannot."""
-        return []
+    def sampled_items(self, frame: Frame, every: int) -> list[Any]:
+        """One item in ``every``, by a checksum of it without surrounding blanks, case and leading zeros.
+
+        So all spellings of an item are in the sample, or none; it is taken from the first rows.
+        """
+        first = {str(item) for (item,) in self.rows(frame.select(ITEM).head(ROWS_LOOKED_AT)) if item is not None}
+        return sorted(item for item in first if crc32(item.strip().lower().lstrip("0").encode()) % every == 0)
 
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:  # noqa: ARG002
         """One row per key: its distinct labels joined in order, and the first value of the other columns."""
@@ -236,15 +243,6 @@ class Polars(Engine):
         native: Any = frame.to_native().with_columns(polars.col(column).replace(dict(changes)))
         return cast("Frame", nw.from_native(native))
 
-    def sampled_items(self, frame: Frame, every: int) -> list[Any]:
-        """By the hash of an item without surrounding blanks, case and leading zeros."""
-        import polars
-
-        item = polars.col(ITEM)
-        spelled = item.str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
-        chosen = frame.to_native().select(item).head(ROWS_LOOKED_AT).filter(spelled.hash() % every == 0).unique()
-        return list(chosen.collect(engine="streaming")[ITEM])
-
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
         """The labels are joined within each group."""
         import polars
@@ -271,6 +269,10 @@ class Spark(Engine):
     def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
         """Collected to the driver."""
         return [tuple(row) for row in frame.to_native().collect()]
+
+    def sampled_items(self, frame: Frame, every: int) -> list[Any]:  # noqa: ARG002
+        """None: rows have no order, and every run would look at others."""
+        return []
 
     def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
         """Hashes are grouped: 8 bytes a row to send."""

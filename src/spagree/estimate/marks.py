@@ -184,7 +184,8 @@ def mark_weights(marks: CodedMarks | MarkTally, weights: str | CustomWeights) ->
         return weigh_at(sizes, weights, Tally()).by_n
     by_n = REGISTRY[weights].by_n
     if isinstance(by_n, str):
-        raise UsageError(f"{opt.weights(weights)}: {OF_CLASSES}; use annotations_m1, annotations, edge or flat")
+        *others, last = (name for name, scheme in REGISTRY.items() if not isinstance(scheme.by_n, str))
+        raise UsageError(f"{opt.weights(weights)}: {OF_CLASSES}; use {', '.join(others)} or {last}")
     return {size: Fraction(by_n(size)) for size in sizes}
 
 

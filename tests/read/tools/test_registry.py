@@ -11,6 +11,7 @@ from exports import ITEMS, PEOPLE, ROWS, SPA, Write, jsonl, zipped
 from test_crowds import HEADER, ZOO, classified, task
 from test_label_studio import result, task_of
 from test_prodigy import prodigy
+from test_tools_laws import WRITERS
 from test_traces import LANGFUSE, LANGSMITH, PHOENIX
 
 import spagree
@@ -54,6 +55,15 @@ def test_each_file_is_recognised_by_its_tool_alone(name: str, write: Write, tmp_
     source = look([write(name, FILES[name])], None, tmp_path)
     found = [tool for tool in MODULES if load(tool).recognise(source)]
     assert found == ([] if name == "plain.csv" else [Path(name).stem])
+
+
+def test_every_tool_is_documented_and_has_an_example_of_its_files() -> None:
+    """A new tool needs its row in docs/formats.md, and a file in ``FILES`` or a writer in test_tools_laws.py."""
+    page = Path(__file__).parents[3].joinpath("docs/formats.md").read_text(encoding="utf-8")
+    assert [name for name in MODULES if f"| `{name}` |" not in page] == []
+    written = {Path(name).stem for name in FILES} | {name.replace("_", "-") for name in WRITERS}
+    of_classes = {name for name, (module, *_) in MODULES.items() if not module.startswith(("marking", "inception"))}
+    assert of_classes - written == set()
 
 
 SPANS = "#FORMAT=WebAnno TSV 3.3\n"
