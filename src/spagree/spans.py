@@ -100,14 +100,8 @@ def measure_spans(
     usual = {**defaults(Reading), **defaults(Estimating)}
     asked = {name: value for name, value in {**typed, **chosen}.items() if value != usual.get(name)}
     named = Source(None if True in tables else source, asked)  # frames do not compare
-    # Counts that already exist: in memory, saved, or saved in parts
-    counted = source if isinstance(source, MarkTally) else saved_counts(source)
-    if counted is not None and not isinstance(counted, MarkTally):
-        raise UsageError("these are counts of labels, not of marks; measure them without the options for spans")
+    counted = _counted(source, [name for name in asked if name in typed and name != "format"])
     if counted is not None:
-        late = [opt[name] for name in asked if name in typed and name != "format"]
-        if late:
-            raise UsageError(f"{', '.join(late)} has no effect on a tally; give it when counting the marks")
         return SpanAgreement(find_marks(counted, counted.seen or "given", **chosen), counted, chosen)
     rows = read_marks(source, seen, mark=mark or (), texts=texts, **places, **reading)
     marks = CodedMarks.of(rows)
@@ -134,12 +128,32 @@ def spans_tally_and_warnings(source: Any, seen: Any = None, **options: Any) -> t
     """The tally, and what was noticed while reading, which a tally does not keep."""
     places = {name: options.pop(name, None) for name in declared(Spans) if name != "seen"}
     reading = _for_marks(options)
+    tables = {"seen": seen, "texts": places["texts"]}  # frames do not compare
+    plain = {name: value for name, value in {**places, **reading}.items() if name not in ("texts", "format")}
+    late = [name for name, value in tables.items() if value is not None]
+    late += [name for name, value in plain.items() if value not in (None, (), defaults(Reading).get(name))]
+    if (counted := _counted(source, late)) is not None:
+        return counted, ()
     for name in ("cluster", "by"):
         if reading.get(name) is not None:
             raise UsageError(f"{opt[name]}: a tally of marks keeps no clusters or groups; measure the marks themselves")
     mark = places.pop("mark") or ()
     rows = read_marks(source, seen, mark=mark, **places, **reading)
     return tally_marks(rows), rows.warnings
+
+
+def _counted(source: Any, late: Sequence[str]) -> MarkTally | None:
+    """Counts that already exist: in memory, saved, or saved in parts; ``late`` are options that come too late then."""
+    counted = source if isinstance(source, MarkTally) else saved_counts(source)
+    if counted is None:
+        return None
+    if not isinstance(counted, MarkTally):
+        raise UsageError("these are counts of labels, not of marks; measure them without the options for spans")
+    if late:
+        raise UsageError(
+            f"{', '.join(opt[name] for name in late)} has no effect on a tally; give it when counting the marks"
+        )
+    return counted
 
 
 def _for_marks(options: Mapping[str, Any]) -> dict[str, Any]:

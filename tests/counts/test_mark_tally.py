@@ -242,6 +242,15 @@ def test_what_a_tally_does_not_know_is_refused_with_the_reason(tmp_path: Path, r
     assert run(*kept)[0] == 2
 
 
+def test_counting_counts_again_gives_the_same_counts(tmp_path: Path) -> None:
+    """As a tally of labels does; options that come too late are named."""
+    tally = spagree.tally_spans([("q1", "ann", 0, 4), ("q1", "bob", 0, 4)])
+    spagree.save(tally, tmp_path / "marks.json")
+    assert spagree.tally_spans(tmp_path / "marks.json") == spagree.tally_spans(tally) == tally
+    with pytest.raises(UsageError, match="where= has no effect on a tally"):
+        spagree.tally_spans(tally, where="x=y")
+
+
 def test_tallies_are_compared_without_what_they_share() -> None:
     one, two = (spagree.tally_spans(*drawn(seed)) for seed in (6, 7))
     found = spagree.compare(one, two, names=("a", "b")).pairs[0]
