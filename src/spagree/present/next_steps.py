@@ -16,6 +16,7 @@ from spagree.options import Estimating, Kind, Reading, Spans, declared
 from spagree.present.words import figure, moment, p_value, percent, plus_minus, printable, quoted, with_and
 
 MOST = 3
+MARKS = "marks"  # what agreement on spans is called in examples
 NAME, NAMED = 16, 2  # characters of a name, and names of many
 FEW_NAMES, SHORT_NAMES = 4, 24  # names, and their characters together, that are all shown
 DAY = 10  # characters of a date
@@ -57,6 +58,8 @@ class Source:
     source: Any
     options: Mapping[str, Any]
     is_timed: bool = False
+    called: str = "agreement"
+    """How examples in Python call its result."""
 
     def without_folders(self) -> Source:
         """The same with the names of files alone: folders may be private."""
@@ -144,6 +147,13 @@ TOLD = {
     "{half_width} for others like them, {half_width_items} for these {annotators}.",
     actions.MORE_ITEMS: "Annotate more items. | About four times as many halve the interval. | "
     "It is {half_width} from {items}.",
+    "other_label": "Define the labels that people exchange. |  | "
+    "{share} of marks meet another label at another annotator.",
+    "other_boundaries": "Say in the guideline where a mark begins and ends. |  | "
+    "{share} of marks meet other boundaries at another annotator.",
+    "both": "Look at a few texts together. |  | {share} of marks meet both at another annotator.",
+    "nothing": "Say what must be marked, and look at who finds what. |  | "
+    "{share} of marks meet nothing at another annotator.",
 }
 # The command that shows it, the place on the page, and the same in Python unless it has the same name.
 SHOWN_BY: Mapping[str, tuple[str, ...]] = {
@@ -162,6 +172,10 @@ SHOWN_BY: Mapping[str, tuple[str, ...]] = {
     actions.THESE_ITEMS: ("items", "items", "agreement.disputed()"),
     actions.MORE_PEOPLE: ("annotators", "method"),
     actions.MORE_ITEMS: ("plan", "method"),
+    "other_label": ("classes", "where"),
+    "other_boundaries": ("items", "items"),
+    "both": ("items", "items"),
+    "nothing": ("annotators", "people"),
 }
 OPTIONS: Mapping[str, Mapping[str, object]] = {
     actions.SCALE: {"metric": "ordinal"},
@@ -198,10 +212,10 @@ def next_steps(steps: Sequence[Step], source: Source, most: int = MOST) -> tuple
         elif code == actions.PERIOD:
             ends = words["days"].split(" to ")
             names = ends[0], ends[-1]
-        elif code == actions.MORE_ITEMS and not step.figures["stderr"]:
-            by = "items"
+        elif code == actions.MORE_ITEMS and (source.called == MARKS or not step.figures["stderr"]):
+            by = "items"  # there is no plan for spans
         sentence, finding, *details = (each.format(**words) for each in TOLD[code].split(" | "))
-        command = source.command(by, call[0].format(**words) if call else f"agreement.{by}()", **options)
+        command = source.command(by, call[0].format(**words) if call else f"{source.called}.{by}()", **options)
         told.append(NextStep(step.code, sentence, finding, "".join(details).strip(), by, command, link, names))
     return tuple(told)
 

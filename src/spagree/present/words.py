@@ -74,12 +74,14 @@ def figure(value: float | None, digits: int = 3) -> str:
     return f"{outer}{sign}{1 - 10**-MOST_DIGITS:.{MOST_DIGITS}f}"
 
 
-def percent(value: float) -> str:
+def percent(value: float | None) -> str:
     """A probability as a percentage for a sentence.
 
-    >>> percent(0.7416), percent(1), percent(0.998), percent(0.00004)
-    ('74%', '100%', '99.8%', '0.004%')
+    >>> percent(0.7416), percent(1), percent(0.998), percent(0.00004), percent(None)
+    ('74%', '100%', '99.8%', '0.004%', 'undefined')
     """
+    if value is None:
+        return "undefined"
     if abs(value) < NOISE or value == 1:
         return f"{abs(value):.0%}"
     for places in range(MOST_DIGITS):
