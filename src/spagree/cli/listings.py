@@ -75,8 +75,7 @@ def _of_spans(name: str, options: dict[str, Any], worst: int, as_json: bool, **r
     if as_json:
         _print_rows(**tables)
         return True
-    shown = [key for key in LISTED[name][0] if tables[name] and key in tables[name][0]]
-    _draw(tables[name], shown, found_in_spans(name, tables[name]))
+    _draw(tables[name], LISTED[name][0], found_in_spans(name, tables[name]))
     if tables.get("confusion"):
         say("")
         _draw(tables["confusion"], ("share", "class", "other"))
