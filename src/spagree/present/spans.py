@@ -1,4 +1,4 @@
-"""What is said about agreement on marks, once for terminal, page and JSON: what labels use, in words for marks."""
+"""What is said about agreement on marks: the record and the mechanisms of labels, in words for marks."""
 
 from __future__ import annotations
 
