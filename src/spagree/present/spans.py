@@ -18,7 +18,7 @@ from spagree.estimate.uncertainty import half_interval
 from spagree.present.document import FIGURE, FOR_WHOM, HEAD, STEP, estimate, groups_document, named
 from spagree.present.next_steps import Source, next_steps
 from spagree.present.terminal import ends, groups_summary, in_short, step_lines, understood_lines
-from spagree.present.verdicts import Checked, Said, Verdict, summed_up, with_notes
+from spagree.present.verdicts import Checked, Said, summed_up, with_notes
 from spagree.present.words import FIGURES, figure, left_out, p_value, percent, plus_minus, quoted
 from spagree.read.annotations import Understood
 
@@ -35,16 +35,15 @@ class ToldSpans(Said):
 
 
 def tell_spans(findings: MarkFindings, source: Source | None = None, understood: Understood | None = None) -> ToldSpans:
-    """Put the checks, the verdict and the steps into words; there are no steps without a source, as for a tally."""
+    """Put checks, verdict and steps into words; without a source, as for a tally, there are no steps."""
     exact, data, words = findings.exact, findings.data, [*spans_sentences(findings)]
     checked = with_notes(_checks(findings), findings.warnings, "look")
-    verdict = summed_up(checked) if exact.value is not None else Verdict("problem", f"No number: {exact.undefined}.")
     shares = {name: findings.outcomes[name].value or 0.0 for name in MET}
     met = [name for name in sorted(MET, key=lambda name: -shares[name]) if shares[name]]
     steps = [Step(name, (), {"share": shares[name]}) for name in met if name == met[0] or shares[name] >= WORTH_A_STEP]
     steps += precision(exact, data.annotators, data.pairable_items)
     to_do = next_steps(steps, source) if source else ()
-    return ToldSpans(exact, words, understood, checked, verdict, to_do, findings)
+    return ToldSpans(exact, words, understood, checked, summed_up(exact, checked), to_do, findings)
 
 
 def _checks(findings: MarkFindings) -> Iterator[Checked]:
@@ -119,7 +118,7 @@ def spans_sentences(findings: MarkFindings) -> Iterator[str]:
     if exact.value is None:
         yield f"Agreement is undefined: {exact.undefined}."
         return
-    labels = any(name for name in findings.data.labels)
+    labels = any(findings.data.labels)
     same = "exactly the same passage with the same label" if labels else "exactly the same passage"
     if characters.value is None:  # marks that are no places
         yield f"If one annotator makes a mark, another makes exactly the same one {percent(exact.value)} of the time."

@@ -169,7 +169,7 @@ def tell(
 
 
 def with_notes(found: Iterable[Checked], notes: Iterable[Warning], usual: str = "fine") -> tuple[Checked, ...]:
-    """Checks and warnings, worst first; ``usual`` is how bad a warning is that says nothing about the number."""
+    """Checks and warnings, worst first; ``usual`` is the state of one that says nothing about the number."""
     rows = [*found]
     for warning in notes:
         title, remark = warning.code.replace("_", " ").capitalize(), REMARKS.get(warning.code, "")
@@ -182,8 +182,6 @@ def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | 
     """What all checks say together, with the reasons, and how the interval lies to the target."""
     findings = breakdowns.findings
     spa, alpha = findings.spa, findings.chance["krippendorff_alpha"]
-    if spa.value is None:
-        return Verdict("problem", f"No number: {spa.undefined}.")
     though = ""  # what a fine number still hides: the first clear finding about classes, a group or a period
     for step in there(breakdowns.steps) or ():
         if step.beyond >= NOTABLE and not though:
@@ -198,8 +196,8 @@ def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | 
     if alpha.value is not None and spa.value != 1:
         part = next((words for end, words in WAYS.items() if alpha.value < end), "nearly all")
         way = f"{part} of the way from guessing to full agreement"
-    said = summed_up(worded, f": {way}{though}")
-    if target is None:
+    said = summed_up(spa, worded, f": {way}{though}")
+    if target is None or spa.value is None:
         return said
     reached = f" It may or may not reach {target:g}."
     if alpha.expected is not None and alpha.expected >= target:
@@ -211,8 +209,10 @@ def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | 
     return replace(said, sentence=said.sentence + reached)
 
 
-def summed_up(found: Sequence[Checked], praise: str = "") -> Verdict:
-    """What checks say together, with their first reasons; with ``praise`` if nothing is wrong."""
+def summed_up(shown: Estimate, found: Sequence[Checked], praise: str = "") -> Verdict:
+    """What checks of a number say together, with their first reasons; with ``praise`` if nothing is wrong."""
+    if shown.value is None:
+        return Verdict("problem", f"No number: {shown.undefined}.")
     for state, begin in (("problem", "Do not quote yet: "), ("look", "Usable, but ")):
         reasons = [each.reason for each in found if each.state == state and each.reason][:MOST_REASONS]
         if reasons:
