@@ -22,8 +22,8 @@ from spagree.estimate.uncertainty import AUTO, Estimate, check_interval_for, che
 from spagree.estimate.weights import DEFAULT
 from spagree.options import CustomWeights, Estimating, Reading, Spans, declared, defaults
 from spagree.present.document import to_json
-from spagree.present.next_steps import NextStep, Source
-from spagree.present.spans import spans_document, spans_sentences, spans_steps, spans_summary, spans_verdict
+from spagree.present.next_steps import MARKS, NextStep, Source
+from spagree.present.spans import ToldSpans, spans_document, spans_sentences, spans_summary, tell_spans
 from spagree.present.terminal import rendered
 from spagree.present.verdicts import Verdict
 from spagree.present.words import escape_controls
@@ -99,7 +99,7 @@ def measure_spans(
     typed = {**places, "mark": mark, "seen": tables[0], "texts": tables[1], **reading, "format": "spans"}
     usual = {**defaults(Reading), **defaults(Estimating)}
     asked = {name: value for name, value in {**typed, **chosen}.items() if value != usual.get(name)}
-    named = Source(None if True in tables else source, asked)  # frames do not compare
+    named = Source(None if True in tables else source, asked, called=MARKS)  # frames do not compare
     counted = _counted(source, [name for name in asked if name in typed and name != "format"])
     if counted is not None:
         return SpanAgreement(find_marks(counted, counted.seen or "given", **chosen), counted, chosen)
@@ -189,14 +189,19 @@ class SpanAgreement:
     """What was measured, as its user may name it again."""
 
     @property
+    def told(self) -> ToldSpans:
+        """What is said about the number everywhere."""
+        return tell_spans(self.findings, self.source, self.understood)
+
+    @property
     def verdict(self) -> Verdict:
         """Whether the number can be quoted, and why not."""
-        return spans_verdict(self.findings)
+        return self.told.verdict
 
     @property
     def next_steps(self) -> tuple[NextStep, ...]:
         """What to do next, at most three findings, each with a command that goes on from there."""
-        return spans_steps(self.findings, self.source)
+        return self.told.steps
 
     @property
     def marks(self) -> CodedMarks:
@@ -293,24 +298,24 @@ class SpanAgreement:
         """The page as text."""
         from spagree.present.report.layers import MOST_TEXTS, spans_page
 
-        source = self.source and self.source.without_folders()
+        told = tell_spans(self.findings, self.source and self.source.without_folders(), self.understood)
         if isinstance(self.counted, MarkTally):
             disputed, tables = [], {"classes": self.classes()} if self.counted.has_classes else {}
         else:
             disputed = estimated.disputed_texts(self.counted, MOST_TEXTS)
             tables = {"classes": self.classes(), "annotators": self.annotators()}
-        return spans_page(self.findings, disputed, tables, self.understood, source, self.groups)
+        return spans_page(told, disputed, tables, self.groups)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
-        return spans_document(self.findings, self.groups, self.source)
+        return spans_document(self.told, self.groups)
 
     def to_json(self, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format."""
         return to_json(self.to_dict(), indent)
 
     def __str__(self) -> str:
-        return rendered(spans_summary(self.findings, self.understood, self.groups, self.source))
+        return rendered(spans_summary(self.told, self.groups))
 
     def __repr__(self) -> str:
         return f"<SpanAgreement: {' '.join(spans_sentences(self.findings))}>"

@@ -95,6 +95,12 @@ def test_the_score_can_speak_for_these_annotators_first(run: Run) -> None:
     assert run("score", "example:sparse", "--interval-for", "people")[0] == 2
 
 
+@pytest.mark.parametrize(("command", "intervals"), [("classes", 1), ("annotators", 2), ("pairs", 1)])
+def test_figures_of_spans_are_listed_with_their_intervals(run: Run, command: str, intervals: int) -> None:
+    heads = run(command, "example:spans")[1].splitlines()[1].split()
+    assert heads.count("interval") == intervals
+
+
 def test_a_table_without_rows_says_why(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "alone.csv", "q1,ann,yes", "q2,bob,no")
     assert run("items", path)[1] == "No item has two annotations, so there is nothing to compare.\n"

@@ -31,12 +31,6 @@ from spagree.write import refuse_existing, save_frame
 F = TypeVar("F", bound=Callable[..., Any])
 
 WIDE = 160
-SPANS = {
-    "items": ("agreement", "marks", "annotations", "item", "text"),
-    "classes": ("agreement", "interval", "missed", "marks", "class"),
-    "annotators": ("confirmed", "confirmed_interval", "found", "found_interval", "marks", "items", "annotator"),
-    "pairs": ("agreement", "interval", "shared", "marks", "annotator", "other"),
-}
 FOOTNOTE = "* rests on fewer than 10 items"
 
 
@@ -69,24 +63,23 @@ def _draw(rows: list[dict[str, Any]], columns: Sequence[str], finding: str = "")
 
 def _of_spans(name: str, options: dict[str, Any], worst: int, as_json: bool, **refused: Any) -> bool:
     """List the same of spans if the options ask for them; whether they do."""
-    found = measured_spans(options, **refused) if is_of_spans(options) else None
-    if found is not None:
-        from spagree.present.spans import found_in_spans  # what labels do not need is not loaded for them
+    if not is_of_spans(options):
+        return False
+    from spagree.present.spans import LISTED, found_in_spans  # what labels do not need is not loaded for them
 
-        tables = {name: getattr(found, name)()}
-        if name == "classes":
-            with suppress(DataError):  # too many people met to look at what any two of them exchange
-                tables["confusion"] = found.confusion()
-        rows = {name: frame.head(worst).rows(named=True) for name, frame in tables.items()}
-        if as_json:
-            _print_rows(**rows)
-            return True
-        shown = [key for key in SPANS[name] if rows[name] and key in rows[name][0]]
-        _draw(rows[name], shown, found_in_spans(name, rows[name]))
-        if rows.get("confusion"):
-            say("")
-            _draw(rows["confusion"], ("share", "class", "other"))
-    return found is not None
+    found = measured_spans(options, **refused)
+    tables = {name: getattr(found, name)().head(worst).rows(named=True)}
+    if name == "classes":
+        with suppress(DataError):  # too many people met to look at what any two of them exchange
+            tables["confusion"] = found.confusion().head(worst).rows(named=True)
+    if as_json:
+        _print_rows(**tables)
+        return True
+    _draw(tables[name], LISTED[name][0], found_in_spans(name, tables[name]))
+    if tables.get("confusion"):
+        say("")
+        _draw(tables["confusion"], ("share", "class", "other"))
+    return True
 
 
 @click.command(cls=Command)
@@ -126,8 +119,7 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
             columns = ["share", "annotations", "item", "label", "tied"]
         else:
             kept = agreement.disputed(worst)
-            columns = ["share", "agreement", "annotations", "item", "votes"]
-            columns += ["text"] if "text" in kept.columns else []
+            columns = ["share", "agreement", "annotations", "item", "votes", "text"]
     if as_json:
         print_json(plain_rows(kept.rows(named=True)))
         return

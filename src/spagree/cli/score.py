@@ -139,7 +139,7 @@ def _print_spans(found: SpanAgreement, require: Sequence[str], as_json: bool, re
     if as_json:
         print_json(for_command_line(found.to_dict()))
     else:
-        draw(spans_summary(found.findings, found.understood, for_command_line(found.groups), found.source))
+        draw(spans_summary(found.told, for_command_line(found.groups)))
     if report:
         with working("drawing the report"):
             found.report(report, force=force)

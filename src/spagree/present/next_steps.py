@@ -16,6 +16,7 @@ from spagree.options import Estimating, Kind, Reading, Spans, declared
 from spagree.present.words import figure, moment, p_value, percent, plus_minus, printable, quoted, with_and
 
 MOST = 3
+MARKS = "marks"  # what agreement on spans is called in examples
 NAME, NAMED = 16, 2  # characters of a name, and names of many
 FEW_NAMES, SHORT_NAMES = 4, 24  # names, and their characters together, that are all shown
 DAY = 10  # characters of a date
@@ -57,6 +58,8 @@ class Source:
     source: Any
     options: Mapping[str, Any]
     is_timed: bool = False
+    called: str = "agreement"
+    """How examples in Python call its result."""
 
     def without_folders(self) -> Source:
         """The same with the names of files alone: folders may be private."""
@@ -113,55 +116,57 @@ def _typed(name: str, value: Any) -> list[str]:
     return [Option(name, tuple(values)).typed()]
 
 
-# Each step as its sentence | what was found | the details; names and figures are filled in as words
+# Each step: the command that shows it and the place on the page | what to do | what was found | the details
 
 IN_TIME = "by_number_in_time"  # how it is told if times are known
 TOLD = {
-    actions.SECOND_ANNOTATION: "Have some items labelled by a second annotator. | "
+    actions.SECOND_ANNOTATION: "items | Have some items labelled by a second annotator. | "
     "Of {items}, none has two annotations, so there is no number.",
-    actions.ITEM_COLUMN: "Check the item column. | Each of {annotations} has an item of its own.",
-    actions.SHARED_ITEMS: "Give the teams some shared items. | Nothing shows whether they agree. | "
-    "{annotators} form {teams} that never labelled the same item.",
-    actions.SCALE: "Score the labels as a scale. | {share} of disagreements are one step apart. | "
+    actions.ITEM_COLUMN: "items | Check the item column. | Each of {annotations} has an item of its own.",
+    actions.SHARED_ITEMS: "pairs people | Give the teams some shared items. | "
+    "Nothing shows whether they agree. | {annotators} form {teams} that never labelled the same item.",
+    actions.SCALE: "score method | Score the labels as a scale. | "
+    "{share} of disagreements are one step apart. | "
     "{one} against {third} now counts like {one} against {other}.",
-    actions.ONE_LABEL: "Check the work of {names}. | In {share} of disagreements. | "
+    actions.ONE_LABEL: "annotators people | Check the work of {names}. | In {share} of disagreements. | "
     "{people} (almost) one label to everything and made {made} of the annotations.{without}",
-    actions.COPIES: "Ask whether {names} worked together. | The same label on {agreement} of {items}. | "
-    "On these, any two annotators agree {around} of the time.",
-    IN_TIME: "Score the first {first} annotations of each item. | "
+    actions.COPIES: "pairs people | Ask whether {names} worked together. | "
+    "The same label on {agreement} of {items}. | On these, any two annotators agree {around} of the time.",
+    IN_TIME: "score method | Score the first {first} annotations of each item. | "
     "Agreement is {few} with {fewer}, {many} with {more}. | No single number fits ({p}).",
-    actions.BY_NUMBER: "Report it by number of annotations. | "
+    actions.BY_NUMBER: "score method | Report it by number of annotations. | "
     "{few} with {fewer}, {many} with {more}. | No single number fits ({p}).",
-    actions.PEOPLE: "See annotator{s} {names}. | {share} of disagreements, {of_pairs} of pairs. | "
+    actions.PEOPLE: "annotators people | See annotator{s} {names}. | "
+    "{share} of disagreements, {of_pairs} of pairs. | "
     "{without} They may be right: leaving out dissenters always raises the number.",
-    actions.CLASSES: "Explain {one} against {other}. | {share} of disagreements, on {items}.",
-    actions.GROUP: "Look at {column} {group}. | {share} of disagreements on {of_items} of the items. | "
-    "Agreement is {spa} there.",
-    actions.PERIOD: "Read the items finished {days}. | {share} of disagreements on {of_items} of the items.",
-    actions.THESE_ITEMS: "Read the {disputed}. | {share} of disagreements, {of_items} of items. | "
-    "They show what the guideline leaves open.",
-    actions.MORE_PEOPLE: "Ask more annotators. | More items would hardly narrow the interval. | "
+    actions.CLASSES: "classes items | Explain {one} against {other}. | {share} of disagreements, on {items}.",
+    actions.GROUP: "score people | Look at {column} {group}. | "
+    "{share} of disagreements on {of_items} of the items. | Agreement is {spa} there.",
+    actions.PERIOD: "development people | Read the items finished {days}. | "
+    "{share} of disagreements on {of_items} of the items.",
+    actions.THESE_ITEMS: "items items | Read the {disputed}. | "
+    "{share} of disagreements, {of_items} of items. | They show what the guideline leaves open.",
+    actions.MORE_PEOPLE: "annotators method | Ask more annotators. | "
+    "More items would hardly narrow the interval. | "
     "{half_width} for others like them, {half_width_items} for these {annotators}.",
-    actions.MORE_ITEMS: "Annotate more items. | About four times as many halve the interval. | "
+    actions.MORE_ITEMS: "plan method | Annotate more items. | About four times as many halve the interval. | "
     "It is {half_width} from {items}.",
+    "other_label": "classes where | Define the labels that people exchange. |  | "
+    "{share} of marks meet another label at another annotator.",
+    "other_boundaries": "items items | Say in the guideline where a mark begins and ends. |  | "
+    "{share} of marks meet other boundaries at another annotator.",
+    "both": "items items | Look at a few texts together. |  | {share} of marks meet both at another annotator.",
+    "nothing": "annotators people | Say what must be marked, and look at who finds what. |  | "
+    "{share} of marks meet nothing at another annotator.",
 }
-# The command that shows it, the place on the page, and the same in Python unless it has the same name.
-SHOWN_BY: Mapping[str, tuple[str, ...]] = {
-    actions.SECOND_ANNOTATION: ("items", ""),
-    actions.ITEM_COLUMN: ("items", ""),
-    actions.SHARED_ITEMS: ("pairs", "people"),
-    actions.SCALE: ("score", "method", 'spagree.measure(source, metric="ordinal")'),
-    actions.ONE_LABEL: ("annotators", "people"),
-    actions.COPIES: ("pairs", "people"),
-    IN_TIME: ("score", "method", "spagree.measure(source, first={first})"),
-    actions.BY_NUMBER: ("score", "method", "print(agreement)"),
-    actions.PEOPLE: ("annotators", "people"),
-    actions.CLASSES: ("classes", "items", "agreement.confusion()"),
-    actions.GROUP: ("score", "people", "agreement.groups"),
-    actions.PERIOD: ("development", "people"),
-    actions.THESE_ITEMS: ("items", "items", "agreement.disputed()"),
-    actions.MORE_PEOPLE: ("annotators", "method"),
-    actions.MORE_ITEMS: ("plan", "method"),
+# What shows it in Python, unless it has the name of the command
+CALLS = {
+    actions.SCALE: 'spagree.measure(source, metric="ordinal")',
+    IN_TIME: "spagree.measure(source, first={first})",
+    actions.BY_NUMBER: "print(agreement)",
+    actions.CLASSES: "agreement.confusion()",
+    actions.GROUP: "agreement.groups",
+    actions.THESE_ITEMS: "agreement.disputed()",
 }
 OPTIONS: Mapping[str, Mapping[str, object]] = {
     actions.SCALE: {"metric": "ordinal"},
@@ -191,17 +196,18 @@ def next_steps(steps: Sequence[Step], source: Source, most: int = MOST) -> tuple
         words, names = _words(step), step.names if step.code in NAMING else ()
         is_in_time = step.code == actions.BY_NUMBER and source.is_timed and "first" not in source.options
         code = IN_TIME if is_in_time else step.code
-        by, link, *call = SHOWN_BY[code]
+        shown, sentence, finding, *details = (each.format(**words) for each in TOLD[code].split(" | "))
+        by, _, link = shown.partition(" ")
         options: Mapping[str, object] = OPTIONS.get(code, {})
         if code == IN_TIME:
             options = {"first": words["first"]}
         elif code == actions.PERIOD:
             ends = words["days"].split(" to ")
             names = ends[0], ends[-1]
-        elif code == actions.MORE_ITEMS and not step.figures["stderr"]:
-            by = "items"
-        sentence, finding, *details = (each.format(**words) for each in TOLD[code].split(" | "))
-        command = source.command(by, call[0].format(**words) if call else f"agreement.{by}()", **options)
+        elif code == actions.MORE_ITEMS and (source.called == MARKS or not step.figures["stderr"]):
+            by = "items"  # there is no plan for spans
+        call = CALLS[code].format(**words) if code in CALLS else f"{source.called}.{by}()"
+        command = source.command(by, call, **options)
         told.append(NextStep(step.code, sentence, finding, "".join(details).strip(), by, command, link, names))
     return tuple(told)
 

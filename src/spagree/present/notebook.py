@@ -20,7 +20,7 @@ def to_html(told: Told) -> str:
         f"<tr><th scope='row'>{text(name)}</th><td>{figure(estimate.value)}</td><td>{interval(estimate)}</td></tr>"
         for name, estimate in {findings.spa.weights: findings.spa, **findings.schemes}.items()
     )
-    both = both_intervals(findings)
+    both = both_intervals(findings.spa, findings.data.annotators)
     limits = f" ({interval_name(findings.spa)} {both})" if both else ""
     steps = "".join(
         f"<li><b>{text(each.sentence)}</b> {text(each.evidence)} <code>{text(each.command)}</code></li>"

@@ -68,18 +68,17 @@ def headline(findings: Findings) -> list[str]:
     return words
 
 
-def whom(findings: Findings) -> dict[str, str]:
+def whom(shown: Estimate, people: int | None = None) -> dict[str, str]:
     """Whom the intervals are for, in words, the leading one first; only those that exist."""
-    spa, is_pair = findings.spa, findings.data.annotators == PAIR
-    names = {ITEMS: "these two annotators" if is_pair else "these annotators", ANNOTATORS: "other annotators"}
-    known = [name for name in POPULATIONS if name in spa.intervals and spa.intervals[name].low is not None]
-    return {name: names[name] for name in sorted(known, key=lambda name: name != spa.interval_for)}
+    names = {ITEMS: f"these {'two ' if people == PAIR else ''}annotators", ANNOTATORS: "other annotators"}
+    known = [name for name in POPULATIONS if name in shown.intervals and shown.intervals[name].low is not None]
+    return {name: names[name] for name in sorted(known, key=lambda name: name != shown.interval_for)}
 
 
-def both_intervals(findings: Findings) -> str:
+def both_intervals(shown: Estimate, people: int | None = None) -> str:
     """Every interval with whom it is for, the leading one first; empty without any."""
-    ends = findings.spa.intervals
-    return ", ".join(f"{interval(ends[name])} for {words}" for name, words in whom(findings).items())
+    ends = shown.intervals
+    return ", ".join(f"{interval(ends[name])} for {words}" for name, words in whom(shown, people).items())
 
 
 def interval_name(estimate: Estimate) -> str:
@@ -116,7 +115,7 @@ def for_paper(breakdowns: Breakdowns, caution: str = "") -> str:
         weights = f"own weights by number of annotations {', '.join(several)}"
     measure = "Sparse Probability of Agreement" + ("" if is_nominal else f" with the {findings.metric} metric")
     figures = [f"{measure}, {weights}"]
-    if both := both_intervals(findings):
+    if both := both_intervals(spa, data.annotators):
         figures.append(f"{interval_name(spa)} {both}")
     is_near = any(warning.code == "near_chance" for warning in findings.warnings)
     if kappa.value is not None and kappa.expected is not None and (is_near or not is_nominal):

@@ -19,7 +19,7 @@ from spagree.estimate.weights import DEFAULT
 from spagree.present import sentences
 from spagree.present.next_steps import NextStep
 from spagree.present.tables import NOTHING, Column, cell, columns, development_columns
-from spagree.present.verdicts import Told
+from spagree.present.verdicts import Said, Told
 from spagree.present.words import (
     FIGURES,
     STATES,
@@ -53,17 +53,7 @@ def summary(told: Told, *, verbose: bool = True) -> Group:
 
     The number, what it means, and the verdict; then what to do next, what was read, and how to cite it.
     """
-    findings, spa, data = told.breakdowns.findings, told.breakdowns.findings.spa, told.breakdowns.findings.data
-    _, sign, colour = STATES[told.verdict.state]
-    line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
-    if both := sentences.both_intervals(findings).replace("for these annotators", "for these"):
-        line.append(f"  {sentences.interval_name(spa).removesuffix(' interval')}: {both}")
-    if spa.value is not None and spa.weights != DEFAULT:
-        line.append(f"   ({spa.weights} weights)")
-    parts: list[RenderableType] = [line, *map(Text, sentences.headline(findings))]
-    if spa.value is not None:
-        parts.append(Text(f"{sign} {told.verdict.sentence}", colour))
-
+    spa, data = told.shown, told.breakdowns.findings.data
     people = "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
     groups = "" if data.clusters is None else f" in {count(data.clusters, 'cluster')}"
     alone = f" ({data.unpairable_items:,} with a single one)" if data.unpairable_items else ""
@@ -75,18 +65,35 @@ def summary(told: Told, *, verbose: bool = True) -> Group:
     noted = [] if verbose else [each.message for each in told.notes if each.code not in counted]
     rows = {
         "Next": step_lines(told.steps, verbose=verbose),
-        "Read": [Text(words) for words in read],
+        "Read": [*map(Text, read)],
         "Note": [Text(escape_controls(message)) for message in noted],
         "Cite": [] if spa.value is None else [Text(f"{CITED}{'' if verbose else ' (-v: the sentence)'}")],
         "More": [] if verbose else [Text("-v: schemes, coefficients, checks; --report FILE: a page to send")],
     }
+    own = "" if spa.value is None or spa.weights == DEFAULT else f"   ({spa.weights} weights)"
+    first = in_short("SPA", f"{ends(spa, data.annotators)}{own}", told, rows)
+    return Group(first, *(_in_full(told) if verbose else ()))
+
+
+def in_short(name: str, beside: str, told: Said, rows: Mapping[str, Sequence[Text]]) -> Group:
+    """The number with what stands beside it, its meaning and the verdict; then lines under their names."""
+    _, sign, colour = STATES[told.verdict.state]
+    parts = [Text.assemble(f"{name} ", (figure(told.shown.value), f"bold {colour}"), beside), *map(Text, told.words)]
+    if told.shown.value is not None:
+        parts.append(Text(f"{sign} {told.verdict.sentence}", colour))
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, lines in rows.items():
+    for head, lines in rows.items():
         if lines:
-            grid.add_row(name, Group(*lines))
-    return Group(*parts, Text(), grid, *(_in_full(told) if verbose else ()))
+            grid.add_row(head, Group(*lines))
+    return Group(*parts, Text(), grid)
+
+
+def ends(shown: Estimate, people: int | None = None) -> str:
+    """The intervals of a figure, to stand beside it; empty without any."""
+    both = sentences.both_intervals(shown, people).replace("for these annotators", "for these")
+    return f"  {sentences.interval_name(shown).removesuffix(' interval')}: {both}" if both else ""
 
 
 def step_lines(steps: Iterable[NextStep], *, verbose: bool = False) -> list[Text]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spagree.errors import Absent, Warning, count, known, there
-from spagree.estimate import NOMINAL, checks
+from spagree.estimate import NOMINAL, Estimate, checks
 from spagree.estimate.actions import CLASSES, GROUP, NOTABLE, PEOPLE, PERIOD, SCALE, annotators_decide
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import Check
 from spagree.estimate.uncertainty import ANNOTATORS
 from spagree.present.next_steps import NextStep, Source, days, next_steps
-from spagree.present.sentences import for_paper
+from spagree.present.sentences import for_paper, headline
 from spagree.present.words import (
     STATES,
     escape_controls,
@@ -51,7 +51,10 @@ REMARKS = {
     "item_variants": "some items differ only in how they are written",
     "looks_missing": "some labels look like missing values",
     "own_labels": "some annotators use labels that nobody else uses",
+    "unseen_unknown": "it is not known who marked nothing",
+    "not_random": "agreement depends on how many people saw a text",
 }
+GRAVE = ("unseen_unknown", "not_random")
 
 # how far agreement got from guessing to full agreement, up to that alpha; no words that grade it
 WAYS = {
@@ -105,21 +108,30 @@ class Checked(Judged):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An agreement with what is said about it everywhere, put into words once."""
+class Said:
+    """A number with what is said about it everywhere, put into words once."""
 
-    breakdowns: Breakdowns
-    source: Source | None
+    shown: Estimate
+    words: Sequence[str]
+    """Its meaning for a manager, in sentences."""
     understood: Understood | None
-    target: float | None
-    checks: tuple[Check, ...]
     checked: tuple[Checked, ...]
     """The checks in words, worst first, and the notes."""
-    notes: tuple[Warning, ...]
-    """The warnings that no check covers."""
     verdict: Verdict
     steps: tuple[NextStep, ...]
     """What to do next; nothing without a source, from which the commands go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Said):
+    """An agreement on labels with what is said about it."""
+
+    breakdowns: Breakdowns
+    source: Source | None
+    target: float | None
+    checks: tuple[Check, ...]
+    notes: tuple[Warning, ...]
+    """The warnings that no check covers."""
 
     @property
     def for_paper(self) -> str:
@@ -151,21 +163,25 @@ def tell(
         if said:  # what cannot be told deserves a look
             state = by_code[code].state
             rows.append(Checked(checks.LOOK if state == checks.CANNOT_TELL else state, title, *said))
+    worded, words = with_notes(rows, notes), headline(findings)
+    verdict, to_do = _verdict(breakdowns, worded, target), next_steps(steps, source) if source else ()
+    return Told(findings.spa, words, understood, worded, verdict, to_do, breakdowns, source, target, found, notes)
+
+
+def with_notes(found: Iterable[Checked], notes: Iterable[Warning], usual: str = "fine") -> tuple[Checked, ...]:
+    """Checks and warnings, worst first; ``usual`` is the state of one that says nothing about the number."""
+    rows = [*found]
     for warning in notes:
         title, remark = warning.code.replace("_", " ").capitalize(), REMARKS.get(warning.code, "")
-        words = sentence(escape_controls(warning.message))
-        rows.append(Checked("look" if remark else "fine", title, words, remark))
-    worded = tuple(sorted(rows, key=lambda each: WORST_FIRST.index(each.state)))
-    judged, to_do = _verdict(breakdowns, worded, target), next_steps(steps, source) if source else ()
-    return Told(breakdowns, source, understood, target, found, worded, notes, judged, to_do)
+        state = "problem" if warning.code in GRAVE else "look" if remark else usual
+        rows.append(Checked(state, title, sentence(escape_controls(warning.message)), remark))
+    return tuple(sorted(rows, key=lambda each: WORST_FIRST.index(each.state)))
 
 
 def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | None) -> Verdict:
     """What all checks say together, with the reasons, and how the interval lies to the target."""
     findings = breakdowns.findings
     spa, alpha = findings.spa, findings.chance["krippendorff_alpha"]
-    if spa.value is None:
-        return Verdict("problem", f"No number: {spa.undefined}.")
     though = ""  # what a fine number still hides: the first clear finding about classes, a group or a period
     for step in there(breakdowns.steps) or ():
         if step.beyond >= NOTABLE and not though:
@@ -180,8 +196,8 @@ def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | 
     if alpha.value is not None and spa.value != 1:
         part = next((words for end, words in WAYS.items() if alpha.value < end), "nearly all")
         way = f"{part} of the way from guessing to full agreement"
-    said = summed_up(worded, f": {way}{though}")
-    if target is None:
+    said = summed_up(spa, worded, f": {way}{though}")
+    if target is None or spa.value is None:
         return said
     reached = f" It may or may not reach {target:g}."
     if alpha.expected is not None and alpha.expected >= target:
@@ -193,8 +209,10 @@ def _verdict(breakdowns: Breakdowns, worded: Sequence[Checked], target: float | 
     return replace(said, sentence=said.sentence + reached)
 
 
-def summed_up(found: Sequence[Checked], praise: str = "") -> Verdict:
-    """What checks say together, with their first reasons; with ``praise`` if nothing is wrong."""
+def summed_up(shown: Estimate, found: Sequence[Checked], praise: str = "") -> Verdict:
+    """What checks of a number say together, with their first reasons; with ``praise`` if nothing is wrong."""
+    if shown.value is None:
+        return Verdict("problem", f"No number: {shown.undefined}.")
     for state, begin in (("problem", "Do not quote yet: "), ("look", "Usable, but ")):
         reasons = [each.reason for each in found if each.state == state and each.reason][:MOST_REASONS]
         if reasons:
@@ -204,10 +222,10 @@ def summed_up(found: Sequence[Checked], praise: str = "") -> Verdict:
 
 # The checks in words: each function gives the words, the reason for a verdict, and the one figure ---
 
-Said = tuple[str, ...]
+Words = tuple[str, ...]
 
 
-def _overlap(check: Check, breakdowns: Breakdowns) -> Said:
+def _overlap(check: Check, breakdowns: Breakdowns) -> Words:
     overlap = breakdowns.overlap
     if isinstance(overlap, Absent):
         return (f"Not known: {overlap.reason}.",)
@@ -239,7 +257,7 @@ def _overlap(check: Check, breakdowns: Breakdowns) -> Said:
     return words, reason
 
 
-def _people(check: Check, breakdowns: Breakdowns) -> Said:
+def _people(check: Check, breakdowns: Breakdowns) -> Words:
     if check.state == checks.CANNOT_TELL:
         return ()
     apart, blind, copies = (int(check.figures[name] or 0) for name in ("stand_out", "one_label", "copies"))
@@ -259,7 +277,7 @@ def _people(check: Check, breakdowns: Breakdowns) -> Said:
     return f"{sentence(reason)} See the next steps." if reasons else "Nobody stands out.", reason
 
 
-def _assumption(check: Check, breakdowns: Breakdowns) -> Said:
+def _assumption(check: Check, breakdowns: Breakdowns) -> Words:
     test = breakdowns.findings.missingness
     if not test.by_n:
         return ()
@@ -279,7 +297,7 @@ def _assumption(check: Check, breakdowns: Breakdowns) -> Said:
     return (untested if check.state == checks.CANNOT_TELL else no_evidence,)
 
 
-def _labels(check: Check, breakdowns: Breakdowns) -> Said:
+def _labels(check: Check, breakdowns: Breakdowns) -> Words:
     metric = breakdowns.findings.metric
     if metric != NOMINAL:
         return (f"They are compared with the {metric} metric.",)
@@ -290,7 +308,7 @@ def _labels(check: Check, breakdowns: Breakdowns) -> Said:
     return words, "the labels look like a scale"
 
 
-def _precision(check: Check, breakdowns: Breakdowns) -> Said:
+def _precision(check: Check, breakdowns: Breakdowns) -> Words:
     findings, people, spa = breakdowns.findings, breakdowns.concentration, breakdowns.findings.spa
     if spa.value is None:
         return ()
@@ -311,7 +329,7 @@ def _precision(check: Check, breakdowns: Breakdowns) -> Said:
     return words, f"it is known only to {half}", half
 
 
-def _chance(check: Check, breakdowns: Breakdowns) -> Said:
+def _chance(check: Check, breakdowns: Breakdowns) -> Words:
     alpha = breakdowns.findings.chance["krippendorff_alpha"]
     if alpha.value is None or alpha.expected is None or alpha.low is None:
         return ()
@@ -329,7 +347,7 @@ def _chance(check: Check, breakdowns: Breakdowns) -> Said:
     return (f"People agree clearly more{blindly}.",)
 
 
-def _schemes(check: Check, breakdowns: Breakdowns) -> Said:
+def _schemes(check: Check, breakdowns: Breakdowns) -> Words:
     findings = breakdowns.findings
     values = [estimate.value for estimate in findings.schemes.values() if estimate.value is not None]
     if not values:
@@ -345,7 +363,7 @@ def _schemes(check: Check, breakdowns: Breakdowns) -> Said:
     return (f"{words} {matters}",)
 
 
-def _coverage(check: Check, breakdowns: Breakdowns) -> Said:
+def _coverage(check: Check, breakdowns: Breakdowns) -> Words:
     data = breakdowns.findings.data
     if not data.pairable_items:
         return ("No item has two annotations, so nothing can be compared.",)
@@ -360,7 +378,7 @@ def _coverage(check: Check, breakdowns: Breakdowns) -> Said:
     return f"{words}. {only}", f"only {share} of the items have two annotations", share
 
 
-def _left_out(_: Check, breakdowns: Breakdowns) -> Said:
+def _left_out(_: Check, breakdowns: Breakdowns) -> Words:
     data = breakdowns.findings.data
     lost, alone, single = sum(data.left_out.values()), data.annotations - data.pairable_annotations, ""
     if alone:
@@ -373,7 +391,7 @@ def _left_out(_: Check, breakdowns: Breakdowns) -> Said:
     return words, f"{share} of the annotations were not used", share
 
 
-CHECKS: Mapping[str, tuple[str, Callable[[Check, Breakdowns], Said]]] = {
+CHECKS: Mapping[str, tuple[str, Callable[[Check, Breakdowns], Words]]] = {
     "overlap": ("Overlap", _overlap),
     "annotators": ("Annotators", _people),
     "assumption": ("Assumption", _assumption),

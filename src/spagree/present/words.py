@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import floor, log10
+from types import MappingProxyType
 from typing import NamedTuple
 
 from spagree.counts.policies import AFTER_FIRST, LEFT_OUT
@@ -42,6 +43,7 @@ MIDNIGHT = " 00:00"
 STEERING = re.compile(
     r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 JOINER, PICTURE = "\u200d", "\ufe0f"
 # Names that every JavaScript object already has, so a library that uses names as keys would find them there.
 TAKEN = frozenset(
@@ -74,12 +76,14 @@ def figure(value: float | None, digits: int = 3) -> str:
     return f"{outer}{sign}{1 - 10**-MOST_DIGITS:.{MOST_DIGITS}f}"
 
 
-def percent(value: float) -> str:
+def percent(value: float | None) -> str:
     """A probability as a percentage for a sentence.
 
-    >>> percent(0.7416), percent(1), percent(0.998), percent(0.00004)
-    ('74%', '100%', '99.8%', '0.004%')
+    >>> percent(0.7416), percent(1), percent(0.998), percent(0.00004), percent(None)
+    ('74%', '100%', '99.8%', '0.004%', 'undefined')
     """
+    if value is None:
+        return "undefined"
     if abs(value) < NOISE or value == 1:
         return f"{abs(value):.0%}"
     for places in range(MOST_DIGITS):
@@ -234,10 +238,8 @@ def quoted(label: str) -> str:
     return shown if label and label == label.strip() else f"'{shown}'"
 
 
-def short_names(
-    names: Iterable[str], width: int = SHORT, shorten: Callable[[str, int], str] = printable
-) -> dict[str, str]:
-    """User names made harmless and short, but still distinct.
+def short_names(names: Iterable[str], width: int = SHORT, called: Mapping[str, str] = NO_NAMES) -> dict[str, str]:
+    """User names, or what they are called, made harmless and short, but still distinct.
 
     >>> short_names(["yes", "a" * 50 + "1", "a" * 50 + "2"], width=8)["a" * 50 + "2"]
     '(2) aaa…'
@@ -249,11 +251,11 @@ def short_names(
     shortened: dict[str, str] = {}
     for name in dict.fromkeys(names):
         plain = bool(name) and name == name.strip() and name not in TAKEN
-        shown = shorten(name, width) if plain else f"'{printable(name, width - 2)}'"
-        number = 1
+        short = printable(called.get(name, name), width)
+        shown, number = short if plain else f"'{printable(name, width - 2)}'", 1
         while shown in shortened.values():
             number += 1
-            shown = printable(f"({number}) {shorten(name, width)}", width)
+            shown = printable(f"({number}) {short}", width)
         shortened[name] = shown
     return shortened
 

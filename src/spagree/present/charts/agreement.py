@@ -85,21 +85,21 @@ def _class_names(classes: Iterable[str]) -> dict[str, str]:
     ({'[]': 'none', 'price': 'price'}, {'[]': '[]', 'none': 'none'})
     """
     given = list(classes)
-    names = short_names(given, NAME, _short_class)
+    names = short_names(given, NAME, {name: _short_class(name) for name in given})
     return {name: NO_OPTION if name == "[]" and NO_OPTION not in names else shown for name, shown in names.items()}
 
 
-def _short_class(label: str, width: int) -> str:
+def _short_class(label: str) -> str:
     """A class on an axis; of a set, every option is shown, shortened if the axis has no room for all of it.
 
-    >>> _short_class("location|price and value", 28), _short_class('["cleanliness of rooms", "location"]', 28)
+    >>> _short_class("location|price and value"), _short_class('["cleanliness of rooms", "location"]')
     ('location|price a…', 'cleanli…|location')
     """
     options = [] if label == "[]" else list(chips(label)) or label.split("|")
     if len(options) <= 1 or (len(label) <= AXIS and not chips(label)):
-        return printable(label, width)
+        return printable(label, NAME)
     room = max(FEWEST_LETTERS, (AXIS + 1) // len(options) - 1)
-    return printable("|".join(printable(option, room) for option in options), width)
+    return printable("|".join(printable(option, room) for option in options), NAME)
 
 
 def class_keys(breakdowns: Breakdowns) -> dict[str, str]:
@@ -116,8 +116,7 @@ def annotator_keys(breakdowns: Breakdowns) -> dict[str, str]:
 
 def _people_names(breakdowns: Breakdowns, chosen: Sequence[str]) -> dict[str, str]:
     """Short names of some annotators, by which they are told from all others."""
-    unique = shortest_unique(annotator_keys(breakdowns))
-    return short_names(chosen, NAME, lambda name, width: printable(unique.get(name, name), width))
+    return short_names(chosen, NAME, shortest_unique(annotator_keys(breakdowns)))
 
 
 def in_order(labels: Iterable[str], order: Sequence[str] = ()) -> list[str]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spagree.errors import count
 from spagree.estimate import Estimate
-from spagree.estimate.marks import FIGURES_OF_MARKS, NO_PLACES, MarkedText, MarkFindings
+from spagree.estimate.marks import FIGURES_OF_MARKS, NO_PLACES, MarkedText
 from spagree.estimate.uncertainty import POPULATIONS
-from spagree.present.next_steps import Source
 from spagree.present.report.page import Top, chapter, render
 from spagree.present.report.sections import (
     COLOURS,
@@ -20,6 +19,7 @@ from spagree.present.report.sections import (
     SOFTWARE,
     Part,
     Section,
+    all_checks,
     difference_table,
     fold,
     group_table,
@@ -29,10 +29,10 @@ from spagree.present.report.sections import (
     source_name,
     table,
 )
-from spagree.present.spans import WHOM, spans_checks, spans_document, spans_sentences, spans_steps, spans_verdict
+from spagree.present.sentences import whom
+from spagree.present.spans import ToldSpans, spans_document
 from spagree.present.tables import COLUMNS, columns, in_figures
 from spagree.present.words import FIGURES, escape_controls, figure, interval, left_out, printable, shortest_unique
-from spagree.read.annotations import Understood
 
 if TYPE_CHECKING:
     import polars
@@ -50,10 +50,10 @@ EMPTY_LINES = re.compile(r"\n\s*\n")
 INVISIBLE = "\u200c\u200d"  # join letters in many scripts, and steer nothing on a page
 LEVEL_FIGURES = columns("name:name=figure; value; interval")
 SHARES = columns("name:name=at another annotator, a mark meets; value=share; interval")
-CLASSES = [COLUMNS[name] for name in ("class", "agreement", "interval", "marks")]
+CLASSES = [COLUMNS[key] for key in ("class", "agreement", "interval", "marks")]
 PEOPLE = [
-    COLUMNS[name]
-    for name in ("annotator", "confirmed", "confirmed_interval", "found", "found_interval", "marks", "items")
+    COLUMNS[key]
+    for key in ("annotator", "confirmed", "confirmed_interval", "found", "found_interval", "marks", "items")
 ]
 
 
@@ -65,52 +65,43 @@ class Piece(NamedTuple):
 
 
 def spans_page(
-    findings: MarkFindings,
+    told: ToldSpans,
     disputed: Sequence[MarkedText],
     tables: Mapping[str, polars.DataFrame],
-    understood: Understood | None,
-    source: Source | None = None,
     groups: Groups | None = None,
 ) -> str:
     """The page as text; ``tables`` are those of the classes and annotators, as far as they are known."""
-    cards = text_cards(disputed, findings.data.labels)
-    sections = [*_sections(findings, cards, tables, understood, source, groups)]
-    data = findings.data
+    data = told.findings.data
+    cards = text_cards(disputed, data.labels)
     about = f"{count(data.marks, 'mark')} in {count(data.items, 'text')} by {count(data.annotators, 'annotator')}"
-    figures = spans_document(findings, groups, source)
-    return render(source_name(understood), about, figures, *chapter(_first_screen(findings, cards, source), sections))
+    chapters = chapter(_first_screen(told, cards), [*_sections(told, cards, tables, groups)])
+    return render(source_name(told.understood), about, spans_document(told, groups), *chapters)
 
 
-def _first_screen(findings: MarkFindings, cards: Part, source: Source | None) -> Top:
-    exact, said, words = findings.exact, spans_verdict(findings), " ".join(spans_sentences(findings))
-    order = [name for name in POPULATIONS if name in exact.intervals and exact.intervals[name].low is not None]
-    ends = "; ".join(f"{WHOM[name]} {interval(exact.intervals[name])}".replace(" to ", "–") for name in order)
-    met = {name: each.value for name, each in findings.outcomes.items() if each.value is not None}
+def _first_screen(told: ToldSpans, cards: Part) -> Top:
+    findings, exact = told.findings, told.shown
     if exact.value is None:
-        return Top.of(said, exact, words, {})
+        return Top.of(told, {})
+    known = whom(exact)
+    people = {name: f"for {known[name]}".replace("these annotators", "these") for name in POPULATIONS if name in known}
+    ends = "; ".join(f"{who} {interval(exact.intervals[name])}".replace(" to ", "–") for name, who in people.items())
+    met = {name: each.value for name, each in findings.outcomes.items() if each.value is not None}
     return Top.of(
-        said,
-        exact,
-        words,
-        {name: WHOM[name] for name in order},
+        told,
+        people,
         spoken=f"From 0 to 1: {figure(exact.value)}; {ends}",
         levels=[(f"v{place}", FIGURES[name], 100 * share) for place, (name, share) in enumerate(met.items())],
-        steps=[(step, "") for step in spans_steps(findings, source)] if cards["rows"] else [],
-        checks=spans_checks(findings),
+        steps=[(step, "") for step in told.steps] if cards["rows"] else [],
+        checks=told.checked,
         measure="same mark, same label" if findings.characters.undefined == NO_PLACES else "same span, same label",
         unit=" of marks",
     )
 
 
 def _sections(
-    findings: MarkFindings,
-    cards: Part,
-    tables: Mapping[str, polars.DataFrame],
-    understood: Understood | None,
-    source: Source | None,
-    groups: Groups | None,
+    told: ToldSpans, cards: Part, tables: Mapping[str, polars.DataFrame], groups: Groups | None
 ) -> Iterator[Section]:
-    data, rows = findings.data, cards["rows"]
+    findings, data, rows = told.findings, told.findings.data, cards["rows"]
     if rows:
         lead = "Under a text, one line for each annotator, in the order of the list; the line's style is the label's."
         seen = count(data.pairable_items, "text")
@@ -121,9 +112,10 @@ def _sections(
     classes = {label: str(place) for label, place in ranks(data.labels).items() if str(place) in shown}
     where = [table("outcomes", "What a mark meets", _named(findings.outcomes), SHARES)]
     if "classes" in tables:
-        where.append(table("classes", "Labels", tables["classes"].rows(named=True), CLASSES, picks={"class": classes}))
+        labels, picks = tables["classes"].rows(named=True), {"class": classes}
+        where.append(table("classes", "Labels", labels, CLASSES, picks=picks))
     if findings.exact.value is not None:
-        step = next((each for each in spans_steps(findings, source) if each.code in FIGURES), None)
+        step = next((each for each in told.steps if each.code in FIGURES), None)
         title = "No differences" if step is None else f"Most differences: {FIGURES[step.code]}"
         yield Section("where", "Where", title, where)
     people: list[Part] = []
@@ -135,13 +127,12 @@ def _sections(
     if people:
         yield Section("people", "Annotators", "Whose marks others confirm, and who finds theirs", people)
     levels = {name: getattr(findings, name) for name in (*FIGURES_OF_MARKS, "characters_beyond_chance")}
-    checks = spans_checks(findings)
-    facts = [] if understood is None else [*read_as(understood)]
+    facts = [] if told.understood is None else [*read_as(told.understood)]
     facts.append(("Seen", f"{count(data.annotations, 'visit')}, {data.empty:,} of them without a mark"))
     facts += [("Left out", f"{count(size, 'annotation')}: {left_out(why)}") for why, size in data.left_out.items()]
     facts += [("Weights", findings.exact.weights), ("Software", SOFTWARE)]
     method = [
-        fold(f"All {len(checks)} checks", [{"kind": "checks", "rows": checks}], "checks"),
+        all_checks(told),
         table("levels", "All figures", _named(levels), LEVEL_FIGURES),
         {"kind": "facts", "rows": facts},
     ]

@@ -17,16 +17,15 @@ from typing import Any
 
 from spagree import __version__
 from spagree.errors import MissingExtraError, count, there
-from spagree.estimate import Estimate
 from spagree.estimate.actions import CLASSES, PERIOD
 from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS
 from spagree.present.charts.agreement import annotator_keys, class_keys, development_steps
 from spagree.present.charts.spec import PAGE, theme
 from spagree.present.next_steps import NextStep
 from spagree.present.report.sections import Section, sections, source_name, table
-from spagree.present.sentences import headline, whom
+from spagree.present.sentences import whom
 from spagree.present.tables import columns, in_figures
-from spagree.present.verdicts import Checked, Told, Verdict
+from spagree.present.verdicts import Checked, Said, Told, Verdict
 from spagree.present.words import escape_controls, figure, interval, moment, percent, printable, quoted
 from spagree.read.timestamps import is_date
 from spagree.write import write_atomically
@@ -75,9 +74,7 @@ class Top:
     @classmethod
     def of(
         cls,
-        verdict: Verdict,
-        shown: Estimate,
-        words: str,
+        told: Said,
         whom: Mapping[str, str],
         *,
         marks: Mapping[str, float | None] = MappingProxyType({"guessing": None, "target": None}),
@@ -85,8 +82,9 @@ class Top:
         **more: Any,
     ) -> Top:
         """A figure on its scale, with the intervals for ``whom`` and with other marks."""
+        shown, words = told.shown, escape_controls(" ".join(told.words))
         if shown.value is None:
-            return cls(verdict, "no number", escape_controls(words), **more)
+            return cls(told.verdict, "no number", words, **more)
         scale: dict[str, Any] = {"spoken": spoken, "value": 100 * shown.value, **dict.fromkeys(POPULATIONS)}
         key = []
         for name, who in whom.items():
@@ -98,7 +96,7 @@ class Top:
             scale[name] = None if value is None else 100 * value
             if value is not None:
                 key.append((name, name, figure(value, 2) if name == "guessing" else f"{value:g}"))
-        return cls(verdict, figure(shown.value), escape_controls(words), scale=scale, key=key, **more)
+        return cls(told.verdict, figure(shown.value), words, scale=scale, key=key, **more)
 
 
 def first_screen(told: Told, since: str = "") -> Top:
@@ -112,9 +110,8 @@ def first_screen(told: Told, since: str = "") -> Top:
         if step.code == PERIOD and DATE.fullmatch(step.names[0]):
             picks = [f"d{day}" for day in step.names]
         steps.append((step, " ".join(picks) if len(picks) == len(step.names) else ""))
-    words = " ".join(headline(findings))
     if findings.spa.value is None:
-        return Top.of(told.verdict, findings.spa, words, {}, steps=steps, since=since)
+        return Top.of(told, {}, steps=steps, since=since)
     levels: list[tuple[str, str, float]] = []
     found = there(told.breakdowns.levels)
     if found is not None:
@@ -123,10 +120,8 @@ def first_screen(told: Told, since: str = "") -> Top:
     guess = findings.chance["krippendorff_alpha"].expected
     by_chance = "" if guess is None else f", by chance {figure(guess)}"
     return Top.of(
-        told.verdict,
-        findings.spa,
-        words,
-        whom(findings),
+        told,
+        whom(findings.spa, findings.data.annotators),
         marks={"guessing": guess, "target": target},
         spoken=f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{by_chance}",
         levels=levels,

@@ -32,7 +32,7 @@ from spagree.present.sentences import (
     shown_name,
 )
 from spagree.present.tables import COLUMNS, TEAMS, Column, cell, columns, development_columns, in_figures, team_rows
-from spagree.present.verdicts import Told
+from spagree.present.verdicts import Said, Told
 from spagree.present.words import (
     chips,
     figure,
@@ -375,7 +375,7 @@ def difference_table(groups: Groups) -> Part:
 def method(told: Told) -> Section:
     """The checks, charts of those that are not fine, what was read, the sentence and the reference."""
     breakdowns, findings = told.breakdowns, told.breakdowns.findings
-    parts = [fold(f"All {len(told.checked)} checks", [{"kind": "checks", "rows": told.checked}], "checks")]
+    parts = [all_checks(told)]
     doubted = {check.title for check in told.checked if check.state != FINE}
     if "Assumption" in doubted:
         title = "Agreement by number of annotations"
@@ -402,6 +402,11 @@ def method(told: Told) -> Section:
         quote = {"words": told.for_paper, "is_quotable": told.verdict.state != "problem"}
         parts.append({"kind": "quote", **quote, "reference": REFERENCE, "bibtex": BIBTEX})
     return Section("method", "Method", "How it was computed", parts)
+
+
+def all_checks(told: Said) -> Part:
+    """The checks in words, to open."""
+    return fold(f"All {len(told.checked)} checks", [{"kind": "checks", "rows": told.checked}], "checks")
 
 
 def _facts(told: Told) -> Iterator[tuple[str, str]]:
