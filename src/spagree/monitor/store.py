@@ -10,12 +10,14 @@ epoch, and every transaction ends by looking whether the epoch is still its own:
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import re
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -92,7 +94,8 @@ class BusyError(Exception):
     """Too many events are waiting."""
 
 
-Request = tuple[Sequence[Event], Future[int]]
+Done = Future[int] | asyncio.Future[int]
+Request = tuple[Sequence[Event], Done]
 
 
 class Store:
@@ -315,17 +318,25 @@ class Writer:
         self._thread.start()
 
     def send(self, events: Sequence[Event]) -> Future[int]:
-        """Queue events for storing, from any thread."""
+        """Queue events for storing, from any thread that can wait."""
+        done = Future[int]()
+        self._ask(events, done)
+        return done
+
+    async def take(self, events: Sequence[Event]) -> int:
+        """Store events, even if whoever sent them hangs up; returns once they are durable."""
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._ask(events, done)
+        return await done
+
+    def _ask(self, events: Sequence[Event], done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError("too many events are waiting for the disk; send it again in a few seconds")
         if isinstance(self.trouble, TakenOverError):
             raise self.trouble
-        done = Future[int]()
-        done.set_running_or_notify_cancel()  # they are stored even if whoever sent them hangs up
         with self._counting:
             self._waiting += len(events)
         self._queue.put((events, done))
-        return done
 
     def close(self) -> None:
         """Write waiting events, then end."""
@@ -372,10 +383,21 @@ class Writer:
             failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
             failed.__cause__ = None if failed is error else error
             self.trouble, fresh, answers = failed, {}, [failed] * len(requests)
+        by_loop: defaultdict[asyncio.AbstractEventLoop | None, list[tuple[Done, int | Exception]]] = defaultdict(list)
         for (_, done), answer in zip(requests, answers, strict=True):
-            if isinstance(answer, Exception):
-                done.set_exception(answer)
-            else:
-                done.set_result(answer)
+            by_loop[None if isinstance(done, Future) else done.get_loop()].append((done, answer))
+        for loop, pairs in by_loop.items():  # each is woken once for all of its requests
+            with suppress(RuntimeError):  # a loop that is closed: nobody is waiting
+                _answer(pairs) if loop is None else loop.call_soon_threadsafe(_answer, pairs)
         if fresh:
             self._changed({key[:2] for key in fresh})
+
+
+def _answer(pairs: Sequence[tuple[Done, int | Exception]]) -> None:
+    for done, answer in pairs:
+        if done.done():  # whoever sent it has hung up
+            continue
+        if isinstance(answer, Exception):
+            done.set_exception(answer)
+        else:
+            done.set_result(answer)
