@@ -114,8 +114,8 @@ def _posted(record: Any) -> _Posted:
     for name, value in texts.items():
         if not isinstance(value, str):  # numbers arrive as the text that was written
             raise DataError(f"{name} must be a text or a number, found {shown(as_text(value))}")
-    exact = {name: as_text(text) for name, text in texts.items()}
-    return _Posted(**exact, version=record.get("version"), time=record.get("time"), deleted=deleted)
+        texts[name] = as_text(value)
+    return _Posted(**texts, version=record.get("version"), time=record.get("time"), deleted=deleted)
 
 
 def checked(text: str, name: str) -> str:
@@ -153,9 +153,9 @@ def moment(value: Any, name: str) -> float | None:
     return seconds
 
 
-def label_studio(body: bytes) -> list[Event]:
-    """The events in a Label Studio webhook; none if it is not about annotations."""
-    payload = decoded(body)
+def label_studio(body: Any) -> list[Event]:
+    """The events in a Label Studio webhook, decoded or not; none if it is not about annotations."""
+    payload = decoded(body) if isinstance(body, bytes) else body
     if not isinstance(payload, dict):
         raise DataError("expected an object with action, as Label Studio's webhooks send it")
     project, action = payload.get("project"), as_text(payload.get("action"))

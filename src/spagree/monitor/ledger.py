@@ -222,9 +222,8 @@ class Sheet:
         """Add annotations as stored, one row each, or update them in place."""
         places = []
         for row in rows:
-            place = self.places[row[2]].setdefault(row[3], self._size)
+            places.append(place := self.places[row[2]].setdefault(row[3], self._size))
             self._size += place == self._size
-            places.append(place)
         if self._size > len(self._table):
             more = np.zeros(self._size * 5 // 4 - len(self._table), TABLE)
             more["deleted"] = True
@@ -336,11 +335,12 @@ class Ledger:
         key = report[:4]
         if self._is_marked or PART in report.id:
             report = self._overtaken(report, fresh)
-        before = self._row(key, fresh)
-        if before is None and (PART in report.id or key[:2] not in self.sheets):
+        sheet = self.sheets.get(key[:2])
+        if sheet is None or PART in report.id:
             self._note(key)
+        before = fresh.get(key) or (sheet.row(key) if sheet else None)
         report = Reported._make((*report[:10], self.seq + len(fresh) + 1, now))
-        row = settled(before, report, is_correction=is_correction)
+        row = report if before is None else settled(before, report, is_correction=is_correction)
         if row is None:
             return
         fresh[key] = row
