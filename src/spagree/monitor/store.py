@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, count
 from math import inf, nextafter
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ class Store:
         self._stored = 0  # the highest number that is certainly on disk
         self._is_certain = True
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
-        self._one, self._many = self._statement(1), self._statement(TOGETHER)
+        self._one, self._many = self._statement(1), dict[tuple[int, ...], str]()
         try:
             self._hold()
             self.epoch = self._taken_over()
@@ -200,13 +200,19 @@ class Store:
             if by_writing:
                 connection.execute(about.update().values(epoch=about.c.epoch))
 
-    def _statement(self, rows: int) -> str:
+    def _statement(self, rows: int, shared: tuple[int, ...] = ()) -> str:
         """What writes some rows at once, sent to the driver as it is: SQLAlchemy's own costs more than the insert.
 
-        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in between.
+        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in between. Passing
+        values is most of the cost: those of the columns that all rows ``shared`` come first, and once.
         """
+        free, columns = count(len(shared) + 1), range(len(Reported._fields))
+        places = [[shared.index(n) + 1 if n in shared else next(free) for n in columns] for _ in range(rows)]
+        numbered = [f"({', '.join(f'?{place}' for place in row)})" for row in places]
         one = str(self._insert(annotation_table).compile(self.engine, column_keys=list(annotation_table.c.keys())))
-        return re.sub(r"VALUES (\([^)]*\))", lambda found: f"VALUES {', '.join([found[1]] * rows)}", one)
+        return re.sub(
+            r"VALUES (\([^)]*\))", lambda found: f"VALUES {', '.join(numbered if shared else [found[1]] * rows)}", one
+        )
 
     def tuples(self) -> Iterator[Sequence[tuple[Any, ...]]]:
         """Every stored row in the order of arrival, tens of thousands at a time, straight from the driver."""
@@ -230,8 +236,14 @@ class Store:
             if not was_certain:
                 connection.execute(annotation_table.delete().where(annotation_table.c.seq > self._stored))
             for start in range(0, whole, TOGETHER):
-                together = tuple(chain.from_iterable(rows[start : start + TOGETHER]))
-                connection.exec_driver_sql(self._many, together)
+                columns = list(zip(*rows[start : start + TOGETHER], strict=True))
+                same = (n for n, column in enumerate(columns) if column.count(column[0]) == TOGETHER)
+                shared = () if self.is_postgres else tuple(same)
+                varying = zip(*(column for n, column in enumerate(columns) if n not in shared), strict=True)
+                if shared not in self._many:
+                    self._many[shared] = self._statement(TOGETHER, shared)
+                values = (*(columns[n][0] for n in shared), *chain.from_iterable(varying))
+                connection.exec_driver_sql(self._many[shared], values)
             if whole < len(rows):
                 connection.exec_driver_sql(self._one, [tuple(row) for row in rows[whole:]])
         self._stored, self._is_certain = max(self._stored, *(row.seq for row in rows)), True
