@@ -82,6 +82,9 @@ def test_many_rows_are_written_together_and_restored_as_they_were(address: str) 
     for each in (ledger, again):
         assert [each.sheets["p", "q"].row(one[:4]) for one in expected] == expected
         assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.deleted for one in rows)
+    alike = [row(i, item="1", version=None, deleted=True) for i in range(1, store_module.TOGETHER + 1)]
+    store.write(alike)
+    assert rows_of(store) == alike + expected[len(alike) :]
     store.close()
 
 

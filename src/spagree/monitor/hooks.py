@@ -66,7 +66,6 @@ def posted(body: bytes) -> list[Event]:
 
     A fast parser reads the values; what it refuses the careful one reads or explains.
     """
-    value: Any
     try:
         value = USUAL.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

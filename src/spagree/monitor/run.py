@@ -35,7 +35,6 @@ from spagree.options import Watching
 
 SHORTEST_TOKEN = 16
 FEWEST, MOST = 2, 20  # annotations that close an item
-ALLOCATED = 50_000  # objects before a search for cycles: a batch makes thousands that live for one transaction
 LAST_WORDS = 5  # seconds that open connections and sources get when the server stops
 TRIES, FIRST_PAUSE, ALERT_TIMEOUT = 6, 1.0, 10.0  # of an alert; seconds, the pause is doubled each time
 SENDING = "sending alerts"
@@ -95,7 +94,7 @@ def serve(options: Watching, say: Any) -> None:
             logger.handlers, logger.propagate = [handler], False
             logger.setLevel(level)
         hub = Hub(Store(options.store), Settings(options.target, options.first))
-        gc.set_threshold(ALLOCATED)
+        gc.set_threshold(50_000)  # a batch makes thousands of objects that live for one transaction
         steps = [(studio.name, partial(feeds.comparing, hub, studio)) for studio in studios]
         paths = [(f"file {feeds.name_of(path)}", path) for path in options.follow]
         steps += [(name, partial(feeds.following, hub, path, project)) for name, path in paths]

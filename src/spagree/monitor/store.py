@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import cache, partial
 from itertools import chain, count
 from math import inf, nextafter
 from pathlib import Path
@@ -109,7 +110,7 @@ class Store:
         self._stored = 0  # the highest number that is certainly on disk
         self._is_certain = True
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
-        self._one, self._many = self._statement(1), dict[tuple[int, ...], str]()
+        self._one, self._many = self._statement(1), cache(partial(self._statement, TOGETHER))
         try:
             self._hold()
             self.epoch = self._taken_over()
@@ -240,10 +241,8 @@ class Store:
                 same = (n for n, column in enumerate(columns) if column.count(column[0]) == TOGETHER)
                 shared = () if self.is_postgres else tuple(same)
                 varying = zip(*(column for n, column in enumerate(columns) if n not in shared), strict=True)
-                if shared not in self._many:
-                    self._many[shared] = self._statement(TOGETHER, shared)
                 values = (*(columns[n][0] for n in shared), *chain.from_iterable(varying))
-                connection.exec_driver_sql(self._many[shared], values)
+                connection.exec_driver_sql(self._many(shared), values)
             if whole < len(rows):
                 connection.exec_driver_sql(self._one, [tuple(row) for row in rows[whole:]])
         self._stored, self._is_certain = max(self._stored, *(row.seq for row in rows)), True
