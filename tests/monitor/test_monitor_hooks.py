@@ -52,6 +52,31 @@ def rows(ledger: Ledger, question: str = "mood") -> list[tuple[str, str, str]]:
 MINUTE = "1970-01-01T00:01:00Z"
 
 
+@drawn(
+    st.dictionaries(
+        st.sampled_from(
+            ["item", "annotator", "label", "project", "question", "id", "version", "time", "deleted", "more"]
+        ),
+        st.text(max_size=3)
+        | st.integers(0, 9)
+        | st.floats()
+        | st.sampled_from([None, True, "x" * 201, "\0", 1e16, 5e9]),
+    )
+)
+def test_the_fast_and_the_careful_parser_mean_the_same(record: dict[str, Any]) -> None:
+    """A byte order mark leads to the careful one."""
+
+    def outcome(body: bytes) -> Any:
+        try:
+            return hooks.posted(body)
+        except DataError as error:
+            return str(error)
+
+    usual = {"item": "1", "annotator": "ann", "label": "yes"}
+    for each in (record, usual | record):
+        assert outcome(body([each])) == outcome(b"\xef\xbb\xbf" + body([each]))
+
+
 @pytest.mark.parametrize(
     ("posted", "taken"),
     [
@@ -69,6 +94,7 @@ def test_an_annotation_is_what_was_written_and_a_deletion_needs_only_what_identi
     annotation = Reported("default", "label", "api", *taken)
     assert hooks.posted(posted) == [annotation]
     assert hooks.posted(b"[" + posted + b"," + posted + b"]") == [annotation] * 2
+    assert hooks.posted(b"\xef\xbb\xbf" + posted) == [annotation]  # which only the careful parser reads
     assert hooks.posted(b"[]") == []
 
 

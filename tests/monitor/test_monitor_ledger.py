@@ -139,6 +139,24 @@ def test_each_of_many_deletions_takes_no_longer_than_a_few_do() -> None:
     assert time.monotonic() - start < 10 and ledger.questions() == []
 
 
+def test_many_deleted_items_take_one_pass_over_what_is_stored() -> None:
+    ledger = Ledger()
+    ledger.put(ledger.changes([given(f"i{i}", "ann", "yes") for i in range(15_000)], 1.0).values())
+    gone_items = [gone("p", "api", item=f"i{i}") for i in range(10_000)]
+    start = time.monotonic()
+    ledger.put(ledger.changes(gone_items, 2.0).values())
+    assert time.monotonic() - start < 10
+    assert len(alive(ledger)) == 5_000
+
+
+def test_an_item_is_gone_without_what_was_moved_from_it_in_the_same_batch() -> None:
+    ledger = ledger_of(given("1", "ann", "yes", id="7", version=1.0))
+    moved = given("2", "ann", "yes", id="7", version=2.0)
+    ledger_of_both = ledger.changes([gone("p", "api", item="1")], 2.0, ledger.changes([moved], 2.0))
+    ledger.put(ledger_of_both.values())
+    assert [each[0] for each in alive(ledger).values()] == ["2"]
+
+
 def test_what_is_gone_stays_gone_in_all_questions() -> None:
     two = [given("1", "ann", "yes", id="7", question=name, version=1.0) for name in ("q", "r")]
     ledger = ledger_of(*two, gone("p", "api", id="7"))

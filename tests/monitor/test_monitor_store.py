@@ -82,6 +82,9 @@ def test_many_rows_are_written_together_and_restored_as_they_were(address: str) 
     for each in (ledger, again):
         assert [each.sheets["p", "q"].row(one[:4]) for one in expected] == expected
         assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.deleted for one in rows)
+    alike = [row(i, item="1", version=None, deleted=True) for i in range(1, store_module.TOGETHER + 1)]
+    store.write(alike)
+    assert rows_of(store) == alike + expected[len(alike) :]
     store.close()
 
 
@@ -370,7 +373,7 @@ def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(sqli
     held(store, may_write)
 
     async def take(item: str) -> int:
-        return await asyncio.wrap_future(writer.send([given(item, "ann", "yes")]))
+        return await writer.take([given(item, "ann", "yes")])
 
     async def hang_up(item: str) -> None:
         task = asyncio.create_task(take(item))
@@ -430,3 +433,24 @@ def test_a_hub_comes_back_with_marks_alerts_and_figures(address: str) -> None:
     assert again.register.past == hub.register.past and [each.code for each in again.register.past] == ["no_overlap"]
     assert json.dumps(again.overview())
     again.close()
+
+
+def test_all_requests_of_a_transaction_wake_their_loop_once(sqlite: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, _, writer = sqlite
+    may_write = threading.Event()
+    held(store, may_write)
+    woken: list[Any] = []
+
+    async def take() -> list[int]:
+        loop = asyncio.get_running_loop()
+        first = asyncio.create_task(writer.take([given("first", "ann", "yes")]))
+        await asyncio.sleep(0.2)
+        rest = [asyncio.create_task(writer.take([given(str(i), "ann", "yes")])) for i in range(50)]
+        await asyncio.sleep(0)
+        wake = loop.call_soon_threadsafe
+        monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *args: (woken.append(args), wake(*args))[1])
+        may_write.set()
+        return await asyncio.gather(first, *rest)
+
+    assert asyncio.run(take()) == [1] * 51
+    assert len(woken) == 2  # one for the first, one for all that waited meanwhile

@@ -78,7 +78,7 @@ class Hub:
 
     async def take(self, events: Sequence[Event]) -> int:
         """Store events; returns once they are durable, with the number of annotations they changed."""
-        return self._count(events, await asyncio.wrap_future(self.writer.send(events)))
+        return self._count(events, await self.writer.take(events))
 
     def take_now(self, events: Sequence[Event]) -> int:
         """The same, for a thread that can wait."""

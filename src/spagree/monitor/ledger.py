@@ -220,18 +220,15 @@ class Sheet:
 
     def put(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add annotations as stored, one row each, or update them in place."""
+        places = []
         for row in rows:
-            source, id = row[2:4]
-            of_source = self.places[source]
-            if id not in of_source:
-                of_source[id] = self._size
-                self._size += 1
+            places.append(place := self.places[row[2]].setdefault(row[3], self._size))
+            self._size += place == self._size
         if self._size > len(self._table):
             more = np.zeros(self._size * 5 // 4 - len(self._table), TABLE)
             more["deleted"] = True
             self._table = np.concatenate([self._table, more])
         items, annotators, labels = (self.texts[name] for name in CODED)
-        places = [self.places[row[2]][row[3]] for row in rows]
         new = [(items[row[4]], annotators[row[5]], labels[row[6]], *row[7:]) for row in rows]
         self.alive += sum(self._table["deleted"][places].tolist()) - sum(row[9] for row in rows)
         self._table[places] = np.array(new, TABLE)  # None becomes NaN
@@ -300,11 +297,12 @@ class Ledger:
         by_question: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
         for row in rows:
             by_question[row[:2]].append(row)
-            self._note(row[:4])
+            if PART in row[3]:
+                self._note(row[:4])
         with self.lock:
             for key, of_question in by_question.items():
                 self._is_marked |= key[1] == ANY_QUESTION
-                self.sheets[key].put(of_question)
+                self.sheets.setdefault(key, Sheet()).put(of_question)
             self.seq = max([self.seq, *(row[-2] for row in rows)])
             self.moment = max([self.moment, *(row[-1] for row in rows)])
 
@@ -319,6 +317,7 @@ class Ledger:
     def changes(self, events: Iterable[Event], now: float, fresh: Fresh | None = None) -> Fresh:
         """The rows that events lead to, on top of ``fresh`` ones that are not yet added; for the writer alone."""
         fresh = {} if fresh is None else fresh
+        marks: list[Reported] = []
         for event in events:
             if isinstance(event, Snapshot):
                 for each, is_correction in self.differences(event):
@@ -326,60 +325,74 @@ class Ledger:
                 continue
             self._give(event, fresh, now)
             if event.question == ANY_QUESTION:
-                self._go(event, fresh, now)
+                self._is_marked = True
+                marks.append(event)
+        if marks:
+            self._go(marks, fresh, now)
         return fresh
 
     def _give(self, report: Reported, fresh: Fresh, now: float, *, is_correction: bool = False) -> None:
-        key, about = report[:4], report[:3]
+        key = report[:4]
+        if self._is_marked or PART in report.id:
+            report = self._overtaken(report, fresh)
+        sheet = self.sheets.get(key[:2])
+        if sheet is None or PART in report.id:
+            self._note(key)
+        before = fresh.get(key) or (sheet.row(key) if sheet else None)
+        report = Reported._make((*report[:10], self.seq + len(fresh) + 1, now))
+        row = report if before is None else settled(before, report, is_correction=is_correction)
+        if row is None:
+            return
+        fresh[key] = row
+        # earlier answers about a list go with their annotation; those it still has are reported next
+        for id in self._parts.get(key, ()) if report.deleted else ():
+            before = self._row((*key[:3], id), fresh)
+            if before and not before.deleted and (before.version or 0.0) < (report.version or 0.0):
+                fresh[*key[:3], id] = before._replace(deleted=True, arrived=now)
+
+    def _overtaken(self, report: Reported, fresh: Fresh) -> Reported:
+        """A report as it is after a deletion or a later report that came before it."""
         whole, part, _ = report.id.partition(PART)
         is_gone, is_item_gone = (
             self._is_marked and self._row((report.project, ANY_QUESTION, report.source, mark), fresh) is not None
             for mark in (whole, ITEM_GONE + item_of(report.id, report.item))
         )
         if is_gone:
-            report = report._replace(version=FINAL, deleted=True)
-        elif is_item_gone:
-            report = report._replace(deleted=True)  # a later version may be about another item
-        elif part:  # if the annotation still had this answer, it would be in a later report that has arrived
-            latest = self._row((*about, whole), fresh)
+            return report._replace(version=FINAL, deleted=True)
+        if is_item_gone:
+            return report._replace(deleted=True)  # a later version may be about another item
+        if part:  # if the annotation still had this answer, it would be in a later report that has arrived
+            latest = self._row((*report[:3], whole), fresh)
             if latest is not None and (latest.version or 0.0) > (report.version or 0.0):
-                report = report._replace(deleted=True)
-        report = report._replace(seq=self.seq + len(fresh) + 1, arrived=now)
-        row = settled(self._row(key, fresh), report, is_correction=is_correction)
-        if row is None:
-            return
-        fresh[key] = row
-        self._note(key)
-        # earlier answers about a list go with their annotation; those it still has are reported next
-        for id in self._parts.get(key, ()) if report.deleted else ():
-            before = self._row((*about, id), fresh)
-            if before and not before.deleted and (before.version or 0.0) < (report.version or 0.0):
-                fresh[*about, id] = before._replace(deleted=True, arrived=now)
+                return report._replace(deleted=True)
+        return report
 
     def _row(self, key: Key, fresh: Fresh) -> Reported | None:
         sheet = self.sheets.get(key[:2])
         return fresh.get(key) or (sheet.row(key) if sheet else None)
 
-    def _go(self, mark: Reported, fresh: Fresh, now: float) -> None:
-        """Delete what exists or arrived in the same batch; the mark does so with later reports."""
-        self._is_marked = True
-        place = (mark.project, mark.source)
-        keys: set[Key] = set()
-        if mark.item:
-            fitting = ((key, row) for key, row in fresh.items() if (key[0], key[2]) == place)
-            keys |= {key for key, row in fitting if item_of(row.id, row.item) == mark.item}
+    def _go(self, marks: Sequence[Reported], fresh: Fresh, now: float) -> None:
+        """Delete what exists or arrived in the same batch; the marks do so with later reports."""
+        items = {(mark.project, mark.source, mark.item) for mark in marks if mark.item}
+        keys = {key for key, row in fresh.items() if items and (key[0], key[2], item_of(key[3], row.item)) in items}
+        finals: set[Key] = set()
         for (project, question), sheet in self.sheets.items():
-            about = (project, question, mark.source)
-            if project == mark.project and mark.item:
-                ids = (id for id, item in sheet.of_source(mark.source) if item_of(id, item) == mark.item)
-                keys |= {(*about, id) for id in ids}
-            elif project == mark.project:
-                keys |= {(*about, id) for id in (mark.id, *self._parts.get((*about, mark.id), ()))}
-        for key in keys:
+            for source in {source for of, source, _ in items if of == project} & sheet.places.keys():
+                alive = sheet.of_source(source)
+                ids = (id for id, item in alive if (project, source, item_of(id, item)) in items)
+                keys |= {(project, question, source, id) for id in ids}
+            for mark in marks:
+                if mark.project == project and not mark.item:
+                    about = (project, question, mark.source)
+                    finals |= {(*about, id) for id in (mark.id, *self._parts.get((*about, mark.id), ()))}
+        for key in keys | finals:
             before = self._row(key, fresh)
-            if before is not None and before.version != FINAL:
-                version = before.version if mark.item else FINAL
-                fresh[key] = before._replace(version=version, deleted=True, arrived=now)
+            if before is None or before.version == FINAL:
+                continue
+            if key in finals:
+                fresh[key] = before._replace(version=FINAL, deleted=True, arrived=now)
+            elif (key[0], key[2], item_of(key[3], before.item)) in items:  # and not about another item meanwhile
+                fresh[key] = before._replace(deleted=True, arrived=now)
 
     def differences(self, listing: Snapshot) -> Iterator[tuple[Reported, bool]]:
         """A source's annotations that a listing omits, changes or adds, and whether it corrects what is stored."""

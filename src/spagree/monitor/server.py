@@ -36,7 +36,7 @@ from spagree.present.report.page import own_file
 SEE = "see /api/v1/projects"
 NOTHING_HERE = f"no annotations of this project and question; {SEE}"
 LABEL_STUDIO, POTATO = "/hooks/label-studio", "/hooks/potato"
-READERS = {"/api/v1/annotations": hooks.posted, LABEL_STUDIO: hooks.label_studio, POTATO: hooks.potato}
+READERS: Any = {"/api/v1/annotations": hooks.posted, LABEL_STUDIO: hooks.label_studio, POTATO: hooks.potato}
 LONGEST_MARK = 200
 HOUR = 3600.0
 METRICS = {
@@ -114,9 +114,10 @@ class Routes:
                 self._potato.verify(body, dict(request.headers), json_parse=False)
             except Exception:  # the library raises many kinds of errors
                 raise Refusal(401, "the signature is missing, wrong or too old; check the webhook's secret") from None
-        events = READERS[path](body)
+        given: Any = hooks.decoded(body) if path == LABEL_STUDIO else body
+        events = READERS[path](given)
         if path == LABEL_STUDIO:
-            self.hub.expected |= hooks.expected_items(hooks.decoded(body).get("project"))
+            self.hub.expected |= hooks.expected_items(given.get("project"))
         await self.hub.take(events)
         return JSONResponse({"accepted": len(events)})
 

@@ -10,16 +10,19 @@ epoch, and every transaction ends by looking whether the epoch is still its own:
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import re
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from itertools import chain
+from functools import cache, partial
+from itertools import chain, count
 from math import inf, nextafter
 from pathlib import Path
 from typing import Any
@@ -92,7 +95,8 @@ class BusyError(Exception):
     """Too many events are waiting."""
 
 
-Request = tuple[Sequence[Event], Future[int]]
+Done = Future[int] | asyncio.Future[int]
+Request = tuple[Sequence[Event], Done]
 
 
 class Store:
@@ -106,7 +110,7 @@ class Store:
         self._stored = 0  # the highest number that is certainly on disk
         self._is_certain = True
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
-        self._one, self._many = self._statement(1), self._statement(TOGETHER)
+        self._one, self._many = self._statement(1), cache(partial(self._statement, TOGETHER))
         try:
             self._hold()
             self.epoch = self._taken_over()
@@ -197,13 +201,19 @@ class Store:
             if by_writing:
                 connection.execute(about.update().values(epoch=about.c.epoch))
 
-    def _statement(self, rows: int) -> str:
+    def _statement(self, rows: int, shared: tuple[int, ...] = ()) -> str:
         """What writes some rows at once, sent to the driver as it is: SQLAlchemy's own costs more than the insert.
 
-        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in between.
+        Many rows in one statement take the interpreter's lock once, and leave it to the event loop in between. Passing
+        values is most of the cost: those of the columns that all rows ``shared`` come first, and once.
         """
+        free, columns = count(len(shared) + 1), range(len(Reported._fields))
+        places = [[shared.index(n) + 1 if n in shared else next(free) for n in columns] for _ in range(rows)]
+        numbered = [f"({', '.join(f'?{place}' for place in row)})" for row in places]
         one = str(self._insert(annotation_table).compile(self.engine, column_keys=list(annotation_table.c.keys())))
-        return re.sub(r"VALUES (\([^)]*\))", lambda found: f"VALUES {', '.join([found[1]] * rows)}", one)
+        return re.sub(
+            r"VALUES (\([^)]*\))", lambda found: f"VALUES {', '.join(numbered if shared else [found[1]] * rows)}", one
+        )
 
     def tuples(self) -> Iterator[Sequence[tuple[Any, ...]]]:
         """Every stored row in the order of arrival, tens of thousands at a time, straight from the driver."""
@@ -227,8 +237,12 @@ class Store:
             if not was_certain:
                 connection.execute(annotation_table.delete().where(annotation_table.c.seq > self._stored))
             for start in range(0, whole, TOGETHER):
-                together = tuple(chain.from_iterable(rows[start : start + TOGETHER]))
-                connection.exec_driver_sql(self._many, together)
+                columns = list(zip(*rows[start : start + TOGETHER], strict=True))
+                same = (n for n, column in enumerate(columns) if column.count(column[0]) == TOGETHER)
+                shared = () if self.is_postgres else tuple(same)
+                varying = zip(*(column for n, column in enumerate(columns) if n not in shared), strict=True)
+                values = (*(columns[n][0] for n in shared), *chain.from_iterable(varying))
+                connection.exec_driver_sql(self._many(shared), values)
             if whole < len(rows):
                 connection.exec_driver_sql(self._one, [tuple(row) for row in rows[whole:]])
         self._stored, self._is_certain = max(self._stored, *(row.seq for row in rows)), True
@@ -315,17 +329,25 @@ class Writer:
         self._thread.start()
 
     def send(self, events: Sequence[Event]) -> Future[int]:
-        """Queue events for storing, from any thread."""
+        """Queue events for storing, from any thread that can wait."""
+        done = Future[int]()
+        self._ask(events, done)
+        return done
+
+    async def take(self, events: Sequence[Event]) -> int:
+        """Store events, even if whoever sent them hangs up; returns once they are durable."""
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._ask(events, done)
+        return await done
+
+    def _ask(self, events: Sequence[Event], done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError("too many events are waiting for the disk; send it again in a few seconds")
         if isinstance(self.trouble, TakenOverError):
             raise self.trouble
-        done = Future[int]()
-        done.set_running_or_notify_cancel()  # they are stored even if whoever sent them hangs up
         with self._counting:
             self._waiting += len(events)
         self._queue.put((events, done))
-        return done
 
     def close(self) -> None:
         """Write waiting events, then end."""
@@ -372,10 +394,21 @@ class Writer:
             failed = error if isinstance(error, StoreError) else StoreError(NOT_STORED.format(type(error).__name__))
             failed.__cause__ = None if failed is error else error
             self.trouble, fresh, answers = failed, {}, [failed] * len(requests)
+        by_loop: defaultdict[asyncio.AbstractEventLoop | None, list[tuple[Done, int | Exception]]] = defaultdict(list)
         for (_, done), answer in zip(requests, answers, strict=True):
-            if isinstance(answer, Exception):
-                done.set_exception(answer)
-            else:
-                done.set_result(answer)
+            by_loop[None if isinstance(done, Future) else done.get_loop()].append((done, answer))
+        for loop, pairs in by_loop.items():  # each is woken once for all of its requests
+            with suppress(RuntimeError):  # a loop that is closed: nobody is waiting
+                _answer(pairs) if loop is None else loop.call_soon_threadsafe(_answer, pairs)
         if fresh:
             self._changed({key[:2] for key in fresh})
+
+
+def _answer(pairs: Sequence[tuple[Done, int | Exception]]) -> None:
+    for done, answer in pairs:
+        if done.done():  # whoever sent it has hung up
+            continue
+        if isinstance(answer, Exception):
+            done.set_exception(answer)
+        else:
+            done.set_result(answer)
