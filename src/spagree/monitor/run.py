@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import queue
@@ -94,7 +93,6 @@ def serve(options: Watching, say: Any) -> None:
             logger.handlers, logger.propagate = [handler], False
             logger.setLevel(level)
         hub = Hub(Store(options.store), Settings(options.target, options.first))
-        gc.set_threshold(50_000)  # a batch makes thousands of objects that live for one transaction
         steps = [(studio.name, partial(feeds.comparing, hub, studio)) for studio in studios]
         paths = [(f"file {feeds.name_of(path)}", path) for path in options.follow]
         steps += [(name, partial(feeds.following, hub, path, project)) for name, path in paths]
