@@ -97,6 +97,12 @@ class Codes:
         earliest, place = numbered(pair)
         return one[differ], other[differ], pair[earliest], place
 
+    @cached_property
+    def connected(self) -> Ints:
+        """A number per annotator, the same for those who share items, directly or through others."""
+        known = self.annotator != UNKNOWN
+        return connected(self.item[known], self.annotator[known], len(self.annotators))
+
     def users_of_labels(self) -> list[tuple[str, str]]:
         """Each annotator with each label they used."""
         is_known, classes = self.annotator != UNKNOWN, max(1, len(self.labels))
@@ -212,6 +218,23 @@ def numbered(*columns: Ints) -> tuple[Ints, Ints]:
 def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
     """Σ of values per group."""
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
+
+
+def connected(item: AnyInts, who: AnyInts, people: int) -> Ints:
+    """A number per annotator, the same for those who are connected: the lowest code among them.
+
+    Equal items are adjacent.
+    """
+    together, lowest = item[1:] == item[:-1], np.arange(people)
+    one, other = (each[together].astype(np.int64) for each in (who[:-1], who[1:]))
+    while len(one):
+        np.minimum.at(lowest, np.maximum(one, other), np.minimum(one, other))
+        while ((further := lowest[lowest]) != lowest).any():
+            lowest = further
+        one, other = lowest[one], lowest[other]
+        apart = one != other
+        one, other = one[apart], other[apart]
+    return lowest
 
 
 def ratio(above: Floats, below: Floats | AnyInts, otherwise: float = np.nan) -> Floats:

@@ -15,12 +15,12 @@ from typing import Literal
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, numbered, run_starts, sums
+from spagree.codes import Codes, Floats, Ints, connected, counted, numbered, run_starts, sums
 from spagree.counts.tally import People, Tally
 from spagree.errors import count
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Kinds, Units
-from spagree.estimate.pairs import PairSums, connected, pair_sums
+from spagree.estimate.pairs import PairSums, pair_sums
 from spagree.estimate.uncertainty import (
     ANNOTATORS,
     AUTO,
@@ -110,7 +110,7 @@ class Others:
     @property
     def connected(self) -> Ints | None:
         """A number per annotator, the same for those who share items; None if it is not known who met."""
-        return connected(self.codes.item, self.codes.annotator, len(self.codes.annotators))
+        return self.codes.connected
 
     @cached_property
     def teams(self) -> Ints | None:
