@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spagree.codes import Codes, Floats, Ints, numbered, pairs_within, ratio, run_of_each, run_starts, sums
+from spagree.counts.tally import Tally
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
 from spagree.estimate.jackknife import Kinds, entry_of_each
-from spagree.estimate.others import InTally
 from spagree.estimate.uncertainty import AT_THE_END, FEW_ITEMS, mean_error, wilson_each
 from spagree.estimate.votes import LabelCounts
 from spagree.estimate.weights import ByN
@@ -324,13 +324,14 @@ def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, l
     )
 
 
-def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
-    """The same from the kinds of annotations of each annotator.
+def annotators_in_tally(
+    tally: Tally, kinds: Kinds, without: Floats, spa: float | None, level: float
+) -> polars.DataFrame:
+    """The same from the kinds of annotations of each annotator, and SPA ``without`` each.
 
     Whom the others of an item agree with is not known: who seems to stand out is not named, because two of the others
     may copy from each other; and who always gives one label is named only if that holds whatever the others could give.
     """
-    kinds, tally = people.kinds, people.tally
     n, size, labels = kinds.n, len(kinds.annotators), tuple(sorted(tally.labels))
     shares = LabelShares(np.full(size, -1), np.full(size, np.nan), [None] * size)
     if kinds.have_labels:
@@ -345,7 +346,7 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
         kinds.sums(np.ones(len(n))).astype(np.int64),
         tally.items,
         PairableAnnotations.of_kinds(kinds),
-        people.sizes.without(people.left_out("people")[1], by_n),
+        without,
         labels=labels,
         shares=shares,
         spa=spa,
