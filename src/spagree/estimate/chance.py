@@ -133,7 +133,8 @@ def chance(
         "scheme": weights.every,
     }
     pairable, coefficients = counts.pairable(), {}
-    units_of = {shares: jackknife.items(counts, shares=shares) for shares in (False, True)}
+    every = jackknife.items(counts, shares=True)
+    units_of = {True: every, False: every if pairable is counts else jackknife.items(counts)}
     for name, rule in COEFFICIENTS.items():
         used, units, by_n = counts if rule.shares else pairable, units_of[rule.shares], by_scheme[rule.weights]
         by_chance = agreement_by_chance(rule, used, units)

@@ -219,7 +219,7 @@ class Others:
 
         Annotations with the same label on alike items are alike. ``shares`` is as for :func:`jackknife.items`.
         """
-        key = kind, shares and kind != "people"
+        key = kind, shares and kind != "people" and bool((self.patterns.n < 2).any())  # otherwise both are the same
         if key not in self._made:
             self._made[key] = self._units_of(kind, shares)
         return self._made[key]

@@ -378,6 +378,8 @@ class LabelCounts(Clustered):
     @cached_property
     def _pairable(self) -> LabelCounts:
         kept = self.n > 1
+        if kept.all() and self.cluster is None:
+            return self
         place, entries = np.cumsum(kept) - 1, kept[self.group]
         group, label, count = place[self.group[entries]], self.label[entries], self.count[entries]
         cluster = None if self.cluster is None else renumbered(self.cluster[kept])
