@@ -103,11 +103,14 @@ class Codes:
         known = self.annotator != UNKNOWN
         return connected(self.item[known], self.annotator[known], len(self.annotators))
 
-    def users_of_labels(self) -> list[tuple[str, str]]:
-        """Each annotator with each label they used."""
+    def users_of_own_labels(self) -> list[tuple[str, str]]:
+        """Each annotator with each label they used, of those who use no label that somebody else uses."""
         is_known, classes = self.annotator != UNKNOWN, max(1, len(self.labels))
         pairs, _ = counted(self.annotator[is_known].astype(np.int64) * classes + self.label[is_known])
-        return [(self.annotators[pair // classes], self.labels[pair % classes]) for pair in pairs.tolist()]
+        who, label = np.divmod(pairs, classes)
+        is_shared = np.bincount(label)[label] > 1
+        own = np.bincount(who, is_shared)[who] == 0
+        return [(self.annotators[person], self.labels[what]) for person, what in zip(who[own], label[own], strict=True)]
 
 
 def in_order(

@@ -17,7 +17,6 @@ import numpy as np
 from spagree.codes import Codes, Floats, Ints, numbered, pairs_within, ratio, run_of_each, run_starts, sums
 from spagree.counts.tally import Tally
 from spagree.estimate import jackknife
-from spagree.estimate.comparison import holm
 from spagree.estimate.jackknife import Kinds, entry_of_each
 from spagree.estimate.uncertainty import AT_THE_END, FEW_ITEMS, mean_error, wilson_each
 from spagree.estimate.votes import LabelCounts
@@ -197,8 +196,10 @@ def against_others(visits: PairableAnnotations, level: float) -> AgainstOthers:
 
 def rejected(p: Floats) -> list[int]:
     """Whose p is small by Holm's test; those without one are not tested."""
-    adjusted = holm([None if np.isnan(each) else float(each) for each in p])
-    return [place for place, each in enumerate(adjusted) if each is not None and each <= ALPHA]
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    is_large = p[order] * np.arange(len(order), 0, -1) > ALPHA
+    return sorted(order[np.cumsum(is_large) == 0].tolist())
 
 
 def _without_two(compared: PairableAnnotations, person: int) -> float:
