@@ -179,7 +179,7 @@ def agreement_by_chance(rule: Rule, votes: LabelCounts, units: Units) -> Floats:
     if rule.expected == UNIFORM:
         return np.full(len(units.times) + 1, blindly)
     lost = units.lost(shares=rule.shares)
-    if rule.expected == HARD_ITEMS:
+    if rule.expected == HARD_ITEMS and votes.similarity is not None:
         votes, lost = replace(votes, similarity=None), replace(lost, similarity=None)
     totals = votes.per_label(entries(votes, shares=rule.shares))
     around = votes.across(totals)

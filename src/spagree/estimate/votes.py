@@ -106,7 +106,7 @@ class Sizes:
 
     def without(self, units: Leaving, by_n: Mapping[int, Fraction]) -> Floats:
         """Σ k(n)·A/(n(n − 1)) over Σ k(n), of marks over Σ k(n)·S/n, without each unit; NaN if nothing is left."""
-        n = counted(np.concatenate([self.n, units.n_left[units.n_left > 1]]))[0]
+        n = counted(np.concatenate([self.n, units.changes[1]]))[0]
         weights = tuple(by_n[size] for size in n.tolist())
         key = *(column.tobytes() for column in (self.n, self.items, self.agreeing)), self.of_marks, weights
         if key not in units._values:
