@@ -110,7 +110,8 @@ class Codes:
         who, label = np.divmod(pairs, classes)
         is_shared = np.bincount(label)[label] > 1
         own = np.bincount(who, is_shared)[who] == 0
-        return [(self.annotators[person], self.labels[what]) for person, what in zip(who[own], label[own], strict=True)]
+        found = zip(who[own].tolist(), label[own].tolist(), strict=True)
+        return [(self.annotators[person], self.labels[what]) for person, what in found]
 
 
 def in_order(
@@ -226,7 +227,7 @@ def sorted_rows(keys: Ints, size: int) -> tuple[Ints, Ints]:
     if size << bits > LARGEST_KEY:
         order = np.argsort(keys, kind="stable")
         return order, keys[order]
-    packed = keys << bits  # the row goes in the lowest bits: sorting values is several times faster than argsort
+    packed = keys << bits  # the row in the lowest bits: sorting values is faster than argsort
     packed |= np.arange(len(keys))
     packed.sort()
     return packed & ((1 << bits) - 1), packed >> bits

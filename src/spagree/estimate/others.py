@@ -80,8 +80,8 @@ class Spread:
 class Others:
     """Annotations by known annotators, and what they say about other annotators.
 
-    Single annotations are known by their ``codes``. Of very many, as of a tally, only the ``kinds`` of each annotator's
-    annotations are, and who met whom from the codes if there are any, or from ``met``.
+    Single annotations are known by their ``codes``. Of very many, as of a tally, only the ``kinds`` of annotations are
+    known, and who met whom from the codes if there are any, or from ``met``.
     """
 
     codes: Codes
@@ -184,7 +184,7 @@ class Others:
 
     @cached_property
     def meetings(self) -> PairSums | None:
-        """Sums over the pairs of annotators; None if there are too many to look at, or it is not known who met."""
+        """Sums over the pairs of annotators; None if there are too many, or it is not known who met."""
         if self.met is not None:
             shared, alike = (np.array([pair[place] for pair in self.met], dtype=np.float64) for place in (2, 3))
             return PairSums.of(shared, alike)
@@ -219,7 +219,8 @@ class Others:
 
         Annotations with the same label on alike items are alike. ``shares`` is as for :func:`jackknife.items`.
         """
-        key = kind, shares and kind != "people" and bool((self.patterns.n < 2).any())  # otherwise both are the same
+        has_single = bool((self.patterns.n < 2).any())  # otherwise shares change nothing
+        key = kind, shares and has_single and kind != "people"
         if key not in self._made:
             self._made[key] = self._units_of(kind, shares)
         return self._made[key]
@@ -230,7 +231,7 @@ class Others:
             return self.patterns, kinds.annotators_out(self.patterns)
         if kinds is not None and kind == "teams" and self.teams is not None:
             return self.patterns, kinds.teams_out(self.patterns, self.teams)
-        if kinds is not None and kind == "annotations" and self.tally is not None and self.tally.patterns is None:
+        if kinds is not None and kind == "annotations" and self.tally and self.tally.patterns is None:
             return self.patterns, kinds.annotations_out()
         if kind == "people":
             return self.votes, jackknife.annotators(self.codes, self.votes)

@@ -59,7 +59,7 @@ class Leaving:
     """How much is marked on the item, by all who saw it; None for labels, where every item counts 1."""
     marked_left: Floats | None = None
     _values: dict[tuple[Any, ...], Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """SPA without each unit, by what it is of and the weights: several schemes and coefficients weigh alike."""
+    """SPA without each unit, by sizes and weights: several coefficients weigh alike."""
 
     @cached_property
     def changes(self) -> tuple[Ints, Ints, Floats, Floats]:
