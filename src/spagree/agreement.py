@@ -27,7 +27,6 @@ from spagree.estimate.breakdowns import (
 )
 from spagree.estimate.chance import NO_ANNOTATIONS
 from spagree.estimate.disagreement import are_sets, classes, consensus, option_agreement
-from spagree.estimate.others import InTally
 from spagree.estimate.pairs import Overlap, concentration, pairs
 from spagree.estimate.similarity import SET_METRICS
 from spagree.estimate.votes import item_groups, scale_of, votes_in_codes
@@ -233,11 +232,13 @@ class Agreement:
 
         def make() -> polars.DataFrame:
             if not evidence.columns or evidence.tally.annotations > MOST_FROM_A_CLUSTER:
-                if not isinstance(evidence.others, InTally):
-                    raise UsageError(evidence.others if isinstance(evidence.others, str) else NO_ANNOTATIONS)
+                others = evidence.others
+                if isinstance(others, str) or others.kinds is None:
+                    raise UsageError(others if isinstance(others, str) else NO_ANNOTATIONS)
                 if evidence.tally.clusters is not None:
                     raise UsageError(NO_CLUSTERS)
-                return annotators_in_tally(evidence.others, evidence.by_n(), self.spa.value, evidence.level)
+                without = others.sizes.without(others.left_out("people")[1], evidence.by_n())
+                return annotators_in_tally(evidence.tally, others.kinds, without, self.spa.value, evidence.level)
             cluster = evidence.item_clusters
             codes = evidence.codes if cluster is None else evidence.table
             each = replace(votes_in_codes(codes), similarity=evidence.similarity, cluster=cluster)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNKNOWN = -1
 LARGEST_KEY = 2**63 - 1
 # Up to here a table of all keys is faster than sorting them.
-MOST_CELLS, CELLS_PER_ROW = 40_000_000, 32
+MOST_CELLS, CELLS_PER_ROW = 40_000_000, 4
 Int32s: TypeAlias = "NDArray[np.int32]"
 Ints: TypeAlias = "NDArray[np.int64]"
 AnyInts: TypeAlias = "NDArray[np.integer[Any]]"
@@ -97,11 +97,21 @@ class Codes:
         earliest, place = numbered(pair)
         return one[differ], other[differ], pair[earliest], place
 
-    def users_of_labels(self) -> list[tuple[str, str]]:
-        """Each annotator with each label they used."""
+    @cached_property
+    def connected(self) -> Ints:
+        """A number per annotator, the same for those who share items, directly or through others."""
+        known = self.annotator != UNKNOWN
+        return connected(self.item[known], self.annotator[known], len(self.annotators))
+
+    def users_of_own_labels(self) -> list[tuple[str, str]]:
+        """Each annotator with each label they used, of those who use no label that somebody else uses."""
         is_known, classes = self.annotator != UNKNOWN, max(1, len(self.labels))
         pairs, _ = counted(self.annotator[is_known].astype(np.int64) * classes + self.label[is_known])
-        return [(self.annotators[pair // classes], self.labels[pair % classes]) for pair in pairs.tolist()]
+        who, label = np.divmod(pairs, classes)
+        is_shared = np.bincount(label)[label] > 1
+        own = np.bincount(who, is_shared)[who] == 0
+        found = zip(who[own].tolist(), label[own].tolist(), strict=True)
+        return [(self.annotators[person], self.labels[what]) for person, what in found]
 
 
 def in_order(
@@ -198,8 +208,10 @@ def numbered(*columns: Ints) -> tuple[Ints, Ints]:
             size = len(first)
         keys, size = keys * width + column, size * width
     if size > min(MOST_CELLS, CELLS_PER_ROW * len(keys)):
-        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-        return first, number
+        order, keys = sorted_rows(keys, size)
+        number = np.empty(len(keys), dtype=np.int64)
+        number[order] = run_of_each(keys)
+        return order[run_starts(keys)], number
     there = np.zeros(size, dtype=np.bool_)
     there[keys] = True
     place = np.cumsum(there, dtype=np.int32)
@@ -209,9 +221,38 @@ def numbered(*columns: Ints) -> tuple[Ints, Ints]:
     return first, number
 
 
+def sorted_rows(keys: Ints, size: int) -> tuple[Ints, Ints]:
+    """The rows in the order of their keys, which are below ``size``, and the keys in that order."""
+    bits = len(keys).bit_length()
+    if size << bits > LARGEST_KEY:
+        order = np.argsort(keys, kind="stable")
+        return order, keys[order]
+    packed = keys << bits  # the row in the lowest bits: sorting values is faster than argsort
+    packed |= np.arange(len(keys))
+    packed.sort()
+    return packed & ((1 << bits) - 1), packed >> bits
+
+
 def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
     """Σ of values per group."""
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
+
+
+def connected(item: AnyInts, who: AnyInts, people: int) -> Ints:
+    """A number per annotator, the same for those who are connected: the lowest code among them.
+
+    Equal items are adjacent.
+    """
+    together, lowest = item[1:] == item[:-1], np.arange(people)
+    one, other = (each[together].astype(np.int64) for each in (who[:-1], who[1:]))
+    while len(one):
+        np.minimum.at(lowest, np.maximum(one, other), np.minimum(one, other))
+        while ((further := lowest[lowest]) != lowest).any():
+            lowest = further
+        one, other = lowest[one], lowest[other]
+        apart = one != other
+        one, other = one[apart], other[apart]
+    return lowest
 
 
 def ratio(above: Floats, below: Floats | AnyInts, otherwise: float = np.nan) -> Floats:

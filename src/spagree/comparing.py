@@ -50,7 +50,7 @@ from spagree.estimate.comparison import ALPHA, SPA, Compared, Known, Pair, Side,
 from spagree.estimate.findings import is_named_like_a_model
 from spagree.estimate.marks import KnownMarks, mark_figures, model_among_marks
 from spagree.estimate.models import MARGIN, ModelFindings, among_people
-from spagree.estimate.others import InTally, Others
+from spagree.estimate.others import Others
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import AUTO, Estimate
 from spagree.estimate.votes import LabelCounts, scale_of, votes_of_items
@@ -430,7 +430,7 @@ def _named(agreement: Agreement) -> tuple[LabelCounts, Others | None, Columns] |
     held, others, people, clusters = evidence.held, None, None, None
     if held is None or evidence.tally.annotations > MOST_AT_HOME:
         told = evidence.others
-        if not isinstance(told, InTally):
+        if isinstance(told, str) or told.kinds is None:
             return None
         return told.votes, told, (None, polars.Series(told.kinds.annotators, dtype=polars.String), None)
     if ANNOTATOR in evidence.columns:

@@ -17,7 +17,7 @@ import spagree
 from examples import examples
 from oracle import exactly
 from spagree.counts.tally import has_labels
-from spagree.estimate.others import InTally, Others
+from spagree.estimate.others import Others
 from spagree.estimate.weights import REGISTRY
 
 
@@ -44,7 +44,7 @@ def test_spa_without_each_annotator_is_that_of_single_annotations(scheme: str, c
     rows = crowd(classes, classes)
     weights: Any = (lambda n: Fraction(10) ** (20 * n)) if scheme == "steep" else scheme
     here, there = spagree.measure(rows, weights=weights), spagree.measure(spagree.tally(rows), weights=weights)
-    assert isinstance(there.evidence.others, InTally)
+    assert isinstance(there.evidence.others, Others) and there.evidence.others.kinds
     found, times = without_each(there, weights)
     expected, alike = without_each(here, weights)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -58,7 +58,7 @@ def test_spa_without_each_annotator_is_exact(pairs: set[tuple[int, int]], seed: 
     rows = [(f"q{item}", f"w{who}", "abc"[random.integers(3)]) for item, who in sorted(pairs)]
     agreement = spagree.measure(spagree.tally(rows), weights="edge")
     others = agreement.evidence.others
-    assert isinstance(others, InTally)
+    assert isinstance(others, Others) and others.kinds
     found = dict(zip(others.kinds.annotators, without_each(agreement, "edge")[0].tolist(), strict=True))
     for who, value in found.items():
         left = [row for row in rows if row[1] != who]
@@ -91,7 +91,7 @@ def test_very_many_annotations_are_left_out_by_kind(change: Any, monkeypatch: py
     one_by_one = spagree.measure(rows)
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_ONE_BY_ONE", 0)
     by_kind = spagree.measure(rows)
-    assert isinstance(by_kind.evidence.others, InTally) and not isinstance(one_by_one.evidence.others, InTally)
+    assert by_kind.evidence.others.kinds and one_by_one.evidence.others.kinds is None
     for one, other in ((one_by_one.schemes[name], by_kind.schemes[name]) for name in REGISTRY):
         assert (other.stderr, other.low, other.high) == pytest.approx((one.stderr, one.low, one.high), rel=1e-9)
     assert one_by_one.next_steps == by_kind.next_steps and one_by_one.verdict == by_kind.verdict
@@ -131,7 +131,7 @@ def test_pairs_and_teams_of_few_people_are_counted_on_the_engine(
         monkeypatch.setattr(f"spagree.{name}.MOST_TO_FETCH", 10)
     there = spagree.measure(tmp_path / "rows.parquet", engine=engine)
     one, other = here.evidence.others, there.evidence.others
-    assert isinstance(one, Others) and isinstance(other, InTally)
+    assert isinstance(one, Others) and isinstance(other, Others) and one.kinds is None and other.kinds
     assert (one.team_count, one.equal_teams) == (other.team_count, other.equal_teams)
     assert one.meetings == other.meetings and one.team_count == teams
     for mine, theirs in ((here.schemes, there.schemes), (here.chance, there.chance)):
@@ -141,7 +141,7 @@ def test_pairs_and_teams_of_few_people_are_counted_on_the_engine(
                 assert (found.stderr, found.low) == pytest.approx((expected.stderr, expected.low), rel=1e-9)
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_COUNTED", 4)
     unknown = spagree.measure(tmp_path / "rows.parquet", engine=engine).evidence.others
-    assert isinstance(unknown, InTally) and unknown.meetings is None and unknown.team_count == 1
+    assert isinstance(unknown, Others) and unknown.kinds and unknown.meetings is None and unknown.team_count == 1
 
 
 @pytest.mark.parametrize("seed", range(3))

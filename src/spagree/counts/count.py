@@ -150,7 +150,7 @@ def count(
 
     def users() -> Iterable[tuple[Any, ...]]:
         if held.codes is not None:
-            return held.codes.users_of_labels()
+            return held.codes.users_of_own_labels()
         return rows(held.frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
 
     warnings = (

@@ -175,7 +175,7 @@ def _bare(item: str, items: Collection[str]) -> str | None:
 def warn_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Warning, ...]:
     """Warn about annotators whose labels nobody else uses: probably the same classes under other names.
 
-    ``used_by`` returns each annotator with each label they used.
+    ``used_by`` returns each annotator with each label they used, of all, or of those who share no label.
     """
     people = tally.annotators or {}
     if not 1 < len(people) <= MOST_COMPARED or tally.annotations > MOST_ANNOTATIONS:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spagree.codes import Codes, Floats, Ints, numbered, pairs_within, ratio, run_of_each, run_starts, sums
+from spagree.counts.tally import Tally
 from spagree.estimate import jackknife
-from spagree.estimate.comparison import holm
 from spagree.estimate.jackknife import Kinds, entry_of_each
-from spagree.estimate.others import InTally
 from spagree.estimate.uncertainty import AT_THE_END, FEW_ITEMS, mean_error, wilson_each
 from spagree.estimate.votes import LabelCounts
 from spagree.estimate.weights import ByN
@@ -197,8 +196,10 @@ def against_others(visits: PairableAnnotations, level: float) -> AgainstOthers:
 
 def rejected(p: Floats) -> list[int]:
     """Whose p is small by Holm's test; those without one are not tested."""
-    adjusted = holm([None if np.isnan(each) else float(each) for each in p])
-    return [place for place, each in enumerate(adjusted) if each is not None and each <= ALPHA]
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    is_large = p[order] * np.arange(len(order), 0, -1) > ALPHA
+    return sorted(order[np.cumsum(is_large) == 0].tolist())
 
 
 def _without_two(compared: PairableAnnotations, person: int) -> float:
@@ -324,13 +325,14 @@ def annotators(codes: Codes, votes: LabelCounts, by_n: ByN, spa: float | None, l
     )
 
 
-def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: float) -> polars.DataFrame:
-    """The same from the kinds of annotations of each annotator.
+def annotators_in_tally(
+    tally: Tally, kinds: Kinds, without: Floats, spa: float | None, level: float
+) -> polars.DataFrame:
+    """The same from the kinds of annotations of each annotator, and SPA ``without`` each.
 
     Whom the others of an item agree with is not known: who seems to stand out is not named, because two of the others
     may copy from each other; and who always gives one label is named only if that holds whatever the others could give.
     """
-    kinds, tally = people.kinds, people.tally
     n, size, labels = kinds.n, len(kinds.annotators), tuple(sorted(tally.labels))
     shares = LabelShares(np.full(size, -1), np.full(size, np.nan), [None] * size)
     if kinds.have_labels:
@@ -345,7 +347,7 @@ def annotators_in_tally(people: InTally, by_n: ByN, spa: float | None, level: fl
         kinds.sums(np.ones(len(n))).astype(np.int64),
         tally.items,
         PairableAnnotations.of_kinds(kinds),
-        people.sizes.without(people.left_out("people")[1], by_n),
+        without,
         labels=labels,
         shares=shares,
         spa=spa,

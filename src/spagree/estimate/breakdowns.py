@@ -27,7 +27,7 @@ from spagree.estimate.chance import NO_ANNOTATIONS, NO_PATTERNS
 from spagree.estimate.comparison import find_groups
 from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.findings import Findings, find
-from spagree.estimate.others import MOST_ONE_BY_ONE, InTally, Others
+from spagree.estimate.others import MOST_ONE_BY_ONE, Others
 from spagree.estimate.pairs import (
     MOST_COUNTED,
     Concentration,
@@ -286,7 +286,7 @@ class Evidence:
             return None
         told = self.others
         people: Any = told
-        if isinstance(told, InTally):
+        if isinstance(told, Others) and told.kinds:
             people = Message(NO_KINDS) if self.columns else NO_ANNOTATIONS
         elif isinstance(told, Others):
             people = told.why_not if told.unknown else (self.table, self.group_of_each)
@@ -328,7 +328,7 @@ class Evidence:
             if people is None:
                 return Others.of(fetched, self.patterns, self.similarity, cluster)
             codes = fetched
-        return InTally.of_tally(self.tally, people, self.patterns, met, codes)
+        return Others.of_tally(self.tally, people, self.patterns, met, codes)
 
     def find(self, bootstrap: Bootstrap | None) -> Findings:
         """Everything that is estimated from the tally, and for other annotators where they are known.

@@ -22,7 +22,7 @@ from spagree.counts.tally import Tally
 from spagree.errors import Message, opt
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Units, entries, entry_of_each
-from spagree.estimate.others import MOST_ONE_BY_ONE, InTally, Kind, Others, Without
+from spagree.estimate.others import MOST_ONE_BY_ONE, Kind, Others, Without
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,
     ANNOTATORS,
@@ -133,7 +133,8 @@ def chance(
         "scheme": weights.every,
     }
     pairable, coefficients = counts.pairable(), {}
-    units_of = {shares: jackknife.items(counts, shares=shares) for shares in (False, True)}
+    every = jackknife.items(counts, shares=True)
+    units_of = {True: every, False: every if pairable is counts else jackknife.items(counts)}
     for name, rule in COEFFICIENTS.items():
         used, units, by_n = counts if rule.shares else pairable, units_of[rule.shares], by_scheme[rule.weights]
         by_chance = agreement_by_chance(rule, used, units)
@@ -141,17 +142,17 @@ def chance(
         found = _Coefficient(rule, used, pairable, by_n, level, float(by_chance[0]), totals / total(totals))
         variance = jackknife.variance(_kappas(counts.sizes.without(units, by_n), by_chance[1:]), units.times)
         known: tuple[Others, Without] | str
-        if isinstance(told, InTally) and rule.shares and (len(counts.labels) > TWO or told.teams is not None):
-            known = Message(NO_OTHER_LABELS)
-        elif isinstance(told, InTally) and rule.expected != UNIFORM and not told.kinds.have_labels:
-            known = NO_LABELS_OF_KINDS
-        elif isinstance(told, str):
+        if isinstance(told, str):
             known = told
+        elif told.kinds and rule.shares and (len(counts.labels) > TWO or told.teams is not None):
+            known = Message(NO_OTHER_LABELS)
+        elif told.kinds and rule.expected != UNIFORM and not told.kinds.have_labels:
+            known = NO_LABELS_OF_KINDS
         else:
             known = told, told.figure(partial(_without, rule, by_n), shares=rule.shares)
         scheme = weights.scheme if rule.weights == "scheme" else rule.weights
         coefficients[name] = found.corrected(scheme, variance, known, interval_for)
-    why = people if isinstance(people, str) else Message(NO_PEOPLE) if isinstance(people, InTally) else None
+    why = people if isinstance(people, str) else Message(NO_PEOPLE) if people.kinds else None
     if isinstance(people, Others) and why is None:
         are_many = len(people.codes.labels) * len(people.codes.item) > MOST_CELLS
         why = people.why_not if people.unknown else MANY_LABELS if are_many else None
@@ -178,7 +179,7 @@ def agreement_by_chance(rule: Rule, votes: LabelCounts, units: Units) -> Floats:
     if rule.expected == UNIFORM:
         return np.full(len(units.times) + 1, blindly)
     lost = units.lost(shares=rule.shares)
-    if rule.expected == HARD_ITEMS:
+    if rule.expected == HARD_ITEMS and votes.similarity is not None:
         votes, lost = replace(votes, similarity=None), replace(lost, similarity=None)
     totals = votes.per_label(entries(votes, shares=rule.shares))
     around = votes.across(totals)

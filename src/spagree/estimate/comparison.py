@@ -28,7 +28,7 @@ from spagree.estimate import jackknife
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, alpha_without
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.jackknife import Units, entry_of_each
-from spagree.estimate.others import InTally, Others
+from spagree.estimate.others import Others
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import (
     ANNOTATORS,
@@ -100,7 +100,7 @@ class Known:
                 units["items"] = np.concatenate([row[cluster[kept] < 0], apart])
         if self.others is not None:
             units["people"] = self.person[self.others.shared > 0]
-        if self.others is not None and not isinstance(self.others, InTally):
+        if self.others is not None and self.others.kinds is None:
             codes = self.others.codes
             units["annotations"] = self.item[codes.item] * 2**31 + self.person[codes.annotator]
         return units
@@ -135,7 +135,7 @@ class Known:
         if self.row is None:
             return None
         columns = self.row[self.votes.group], self.votes.label, self.votes.count.astype(np.int64)
-        if self.others is not None and not isinstance(self.others, InTally):
+        if self.others is not None and self.others.kinds is None:
             codes = self.others.codes
             columns = self.item[codes.item], self.person[codes.annotator], codes.label.astype(np.int64)
         return np.unique(np.column_stack(columns), axis=0)
@@ -407,9 +407,8 @@ def find_groups(
             others = Others.of(own, counts, None if counts is None else counts.similarity)
             known = replace(known, others=others, item=items, person=counted(codes.annotator[chosen])[0])
         elif part.people is not None and (counts is None or counts.similarity is None):
-            cells = InTally.of_tally(part, part.people, counts)
-            persons = np.array([number[who] for who in cells.kinds.annotators], dtype=np.int64)
-            known = replace(known, others=cells, person=persons)
+            persons = np.array([number[who] for who in sorted(part.people)], dtype=np.int64)
+            known = replace(known, others=Others.of_tally(part, part.people, counts), person=persons)
         told = known.others or (people if isinstance(people, str) else UNKNOWN_PEOPLE)
         found = findings[name] = find(
             part, weights, level, metric=metric, others=told, interval_for=leads, counts=counts

@@ -33,7 +33,7 @@ from spagree.estimate.development import Step, Timed, in_steps, window
 from spagree.estimate.findings import not_people
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.models import MARGIN, ClassAgreement, ModelFindings, paired
-from spagree.estimate.others import InTally, Kind, Made, Others, Without
+from spagree.estimate.others import Kind, Made, Others, Without
 from spagree.estimate.pairs import PairSums, is_cheap, overlap, overlap_warnings
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,
@@ -197,7 +197,7 @@ def mark_people(marks: CodedMarks | MarkTally) -> Others:
             who: {(n, 0, 1, None, None): size for n, size in own.items()} for who, own in marks.saw.items()
         }
         met = None if marks.met is None else [(*pair, items, 0) for pair, items in marks.met.items()]
-        return InTally.of_tally(Tally(cells), people, None, met)
+        return Others.of_tally(Tally(cells), people, None, met)
     nothing = np.zeros(len(marks.item), dtype=np.int32)
     item, annotator = marks.item.astype(np.int32), marks.annotator.astype(np.int32)
     return Others.of(Codes(item, annotator, nothing, tuple(marks.annotators), ("",)), None, None)

@@ -15,12 +15,12 @@ from typing import Literal
 
 import numpy as np
 
-from spagree.codes import Codes, Floats, Ints, counted, numbered, run_starts, sums
+from spagree.codes import Codes, Floats, Ints, connected, counted, numbered, run_starts, sums
 from spagree.counts.tally import People, Tally
 from spagree.errors import count
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Kinds, Units
-from spagree.estimate.pairs import PairSums, connected, pair_sums
+from spagree.estimate.pairs import PairSums, pair_sums
 from spagree.estimate.uncertainty import (
     ANNOTATORS,
     AUTO,
@@ -50,6 +50,7 @@ Values = Callable[[LabelCounts, Units], Floats]
 """A figure without each unit; NaN where it is undefined."""
 Without = Callable[[Kind], tuple[Floats, Floats]]
 """The same for each unit of a kind, and how many units are alike."""
+Met = Sequence[tuple[str, str, int, int]]
 Made = Callable[[float, float, float], Interval]
 """An interval from a variance, so many equally informative items, and degrees of freedom."""
 
@@ -77,15 +78,24 @@ class Spread:
 
 @dataclass(frozen=True)
 class Others:
-    """Annotations by known annotators, and what they say about other annotators."""
+    """Annotations by known annotators, and what they say about other annotators.
+
+    Single annotations are known by their ``codes``. Of very many, as of a tally, only the ``kinds`` of annotations are
+    known, and who met whom from the codes if there are any, or from ``met``.
+    """
 
     codes: Codes
     votes: LabelCounts
-    """Of single items, by code, under the metric in use."""
+    """Of single items, by code, under the metric in use; with kinds, alike items together."""
     patterns: LabelCounts
     """The same votes with alike items together."""
     cluster: Ints | None = None
     """The cluster of each item, by code, −1 for none; None if items are independent."""
+    kinds: Kinds | None = None
+    tally: Tally | None = None
+    """The one that the kinds are from."""
+    met: Met | None = None
+    """Pairs of annotators with their shared items and on how many they agree."""
     _made: dict[tuple[Kind, bool], tuple[LabelCounts, Units]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -96,21 +106,49 @@ class Others:
         votes = replace(votes_in_codes(codes), similarity=similarity)
         return cls(codes, votes, votes if patterns is None else patterns, cluster)
 
+    @classmethod
+    def of_tally(
+        cls,
+        tally: Tally,
+        people: People,
+        patterns: LabelCounts | None,
+        met: Met | None = None,
+        codes: Codes | None = None,
+    ) -> Others:
+        """From the cells of a tally; ``patterns`` is None if it does not keep them."""
+        none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        votes = LabelCounts((), np.zeros(0), none, none, np.zeros(0)) if patterns is None else patterns
+        codes = Codes(nobody, nobody, nobody, (), ()) if codes is None else codes
+        return cls(codes, votes, votes, kinds=Kinds.of(people), tally=tally, met=met)
+
     @property
     def unknown(self) -> int:
         """Annotations by unknown annotators."""
-        return self.codes.unknown
+        if self.kinds is None or self.tally is None:
+            return self.codes.unknown
+        return self.tally.annotations - int(total(self.kinds.times))
 
     @cached_property
     def shared(self) -> Floats:
         """Items each known annotator shares with others."""
+        if self.kinds is not None:
+            return self.kinds.shared
         counted = (self.votes.n > 1)[self.codes.item] & (self.codes.annotator >= 0)
         return np.bincount(self.codes.annotator[counted], minlength=len(self.codes.annotators)).astype(np.float64)
 
     @property
     def connected(self) -> Ints | None:
         """A number per annotator, the same for those who share items; None if it is not known who met."""
-        return connected(self.codes.item, self.codes.annotator, len(self.codes.annotators))
+        if self.kinds is None:
+            return self.codes.connected
+        place = {who: number for number, who in enumerate(self.kinds.annotators)}
+        if self.met is not None:
+            ends = np.array([place[who] for pair in self.met for who in pair[:2]], dtype=np.int64)
+            return connected(np.repeat(np.arange(len(self.met)), 2), ends, len(place))
+        if not len(self.codes.item):
+            return None
+        known = np.array([place.get(who, -1) for who in self.codes.annotators], dtype=np.int64)
+        return connected(self.codes.item, known[self.codes.annotator], len(place))
 
     @cached_property
     def teams(self) -> Ints | None:
@@ -146,7 +184,12 @@ class Others:
 
     @cached_property
     def meetings(self) -> PairSums | None:
-        """Sums over the pairs of annotators; None if there are too many to look at."""
+        """Sums over the pairs of annotators; None if there are too many, or it is not known who met."""
+        if self.met is not None:
+            shared, alike = (np.array([pair[place] for pair in self.met], dtype=np.float64) for place in (2, 3))
+            return PairSums.of(shared, alike)
+        if self.kinds is not None and not len(self.codes.item):
+            return None
         return pair_sums(self.codes, self.votes.similarity)
 
     @cached_property
@@ -165,19 +208,31 @@ class Others:
     @cached_property
     def sizes(self) -> Sizes:
         """Items and agreeing pairs for each number of annotations."""
-        return self.patterns.sizes
+        if self.tally is None or self.tally.patterns is not None:
+            return self.patterns.sizes
+        cells = np.array([[cell.n, cell.pairs, items] for cell, items in self.tally.cells.items()], dtype=np.float64)
+        n, pairs, items = cells.reshape(-1, 3).T
+        return Sizes.of(n, items, pairs)
 
     def left_out(self, kind: Kind, *, shares: bool = False) -> tuple[LabelCounts, Units]:
         """The votes, with each unit of a kind to leave out: made once, because all schemes and coefficients use them.
 
         Annotations with the same label on alike items are alike. ``shares`` is as for :func:`jackknife.items`.
         """
-        key = kind, shares and kind != "people"
+        has_single = bool((self.patterns.n < 2).any())  # otherwise shares change nothing
+        key = kind, shares and has_single and kind != "people"
         if key not in self._made:
             self._made[key] = self._units_of(kind, shares)
         return self._made[key]
 
     def _units_of(self, kind: Kind, shares: bool) -> tuple[LabelCounts, Units]:
+        kinds = self.kinds
+        if kinds is not None and kind == "people":
+            return self.patterns, kinds.annotators_out(self.patterns)
+        if kinds is not None and kind == "teams" and self.teams is not None:
+            return self.patterns, kinds.teams_out(self.patterns, self.teams)
+        if kinds is not None and kind == "annotations" and self.tally and self.tally.patterns is None:
+            return self.patterns, kinds.annotations_out()
         if kind == "people":
             return self.votes, jackknife.annotators(self.codes, self.votes)
         if kind == "annotations":
@@ -224,82 +279,6 @@ class Others:
     def between_pairs(self, observed: float) -> float:
         """The variance of agreement over who meets whom; 0 if there are too many pairs to look at."""
         return self.meetings.variance(observed) if self.meetings else 0.0
-
-
-@dataclass(frozen=True)
-class InTally(Others):
-    """The same from the kinds of annotations of each annotator, which a tally keeps; of few people also who met."""
-
-    kinds: Kinds = field(kw_only=True)
-    tally: Tally = field(kw_only=True)
-    met: Sequence[tuple[str, str, int, int]] | None = field(kw_only=True)
-
-    @classmethod
-    def of_tally(
-        cls,
-        tally: Tally,
-        people: People,
-        patterns: LabelCounts | None,
-        met: Sequence[tuple[str, str, int, int]] | None = None,
-        codes: Codes | None = None,
-    ) -> InTally:
-        """From the cells of a tally; ``patterns`` is None if it does not keep them.
-
-        Who met whom is known from the ``codes`` of the annotations, or from ``met``: pairs of annotators with their
-        shared items and on how many they agree.
-        """
-        none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
-        votes = LabelCounts((), np.zeros(0), none, none, np.zeros(0)) if patterns is None else patterns
-        codes = Codes(nobody, nobody, nobody, (), ()) if codes is None else codes
-        return cls(codes, votes, votes, kinds=Kinds.of(people), tally=tally, met=met)
-
-    @property
-    def unknown(self) -> int:
-        """Annotations by unknown annotators."""
-        return self.tally.annotations - int(total(self.kinds.times))
-
-    @property
-    def shared(self) -> Floats:
-        """Items each annotator shares with others."""
-        return self.kinds.shared
-
-    @property
-    def connected(self) -> Ints | None:
-        """A number per annotator, the same for those who share items; None if it is not known who met."""
-        place = {who: number for number, who in enumerate(self.kinds.annotators)}
-        if self.met is not None:
-            ends = np.array([place[who] for pair in self.met for who in pair[:2]], dtype=np.int64)
-            return connected(np.repeat(np.arange(len(self.met)), 2), ends, len(place))
-        if not len(self.codes.item):
-            return None
-        known = np.array([place.get(who, -1) for who in self.codes.annotators], dtype=np.int64)
-        return connected(self.codes.item, known[self.codes.annotator], len(place))
-
-    @cached_property
-    def meetings(self) -> PairSums | None:
-        """Sums over the pairs of annotators; None if it is not known who met."""
-        if self.met is None:
-            return pair_sums(self.codes, None) if len(self.codes.item) else None
-        shared, alike = (np.array([pair[place] for pair in self.met], dtype=np.float64) for place in (2, 3))
-        return PairSums.of(shared, alike)
-
-    @cached_property
-    def sizes(self) -> Sizes:
-        """Items and agreeing pairs for each number of annotations."""
-        if self.tally.patterns is not None:
-            return self.patterns.sizes
-        cells = np.array([[cell.n, cell.pairs, items] for cell, items in self.tally.cells.items()], dtype=np.float64)
-        n, pairs, items = cells.reshape(-1, 3).T
-        return Sizes.of(n, items, pairs)
-
-    def _units_of(self, kind: Kind, shares: bool) -> tuple[LabelCounts, Units]:
-        if kind == "people":
-            return self.patterns, self.kinds.annotators_out(self.patterns)
-        if kind == "teams" and self.teams is not None:
-            return self.patterns, self.kinds.teams_out(self.patterns, self.teams)
-        if kind == "annotations" and self.tally.patterns is None:
-            return self.patterns, self.kinds.annotations_out()
-        return super()._units_of(kind, shares)
 
 
 def spa_estimate(

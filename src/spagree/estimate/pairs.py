@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from spagree.codes import MOST_SUMMED, AnyInts, Codes, Floats, Ints, counted, numbered, run_of_each, run_starts, sums
+from spagree.codes import MOST_SUMMED, Codes, Floats, Ints, connected, counted, numbered, run_of_each, run_starts, sums
 from spagree.counts.fetch import NO_ANNOTATORS
 from spagree.counts.tally import Tally
 from spagree.errors import DataError, UsageError, Warning, count, opt
@@ -87,7 +87,7 @@ def overlap(codes: Codes, *, bridges: bool = True) -> Overlap:
     people = len(codes.annotators)
     annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
     met = np.bincount(codes.annotator[shared], minlength=people) > 0
-    group = connected(codes.item[shared], codes.annotator[shared], people)
+    group = codes.connected
     teams = tuple(team for _, team, _ in _teams(codes, group))
     alone = tuple(codes.annotators[place] for place in np.flatnonzero(~met))
     thin = []
@@ -111,23 +111,6 @@ def is_cheap(codes: Codes) -> bool:
     """Whether all pairs that met can be examined by default."""
     size = np.bincount(codes.item, minlength=codes.items)
     return int((size * (size - 1)).sum()) <= 2 * CHEAP_MEETINGS
-
-
-def connected(item: AnyInts, who: AnyInts, people: int) -> Ints:
-    """A number per annotator, the same for those who are connected: the lowest code among them.
-
-    Equal items are adjacent.
-    """
-    lowest, starts = np.arange(people), run_starts(item)
-    sizes = np.diff(starts, append=len(item))
-    while True:
-        of_item = np.minimum.reduceat(lowest[who], starts) if len(starts) else lowest[:0]
-        lower = lowest.copy()
-        np.minimum.at(lower, who, np.repeat(of_item, sizes))
-        lower = lower[lower]  # pointer jumping: long chains shorten quickly
-        if not lower.any() or (lower == lowest).all():
-            return lower
-        lowest = lower
 
 
 def _teams(codes: Codes, group: Ints) -> list[tuple[int, Team, int]]:
@@ -253,15 +236,15 @@ def pair_counts(codes: Codes, similarity: Floats | None = None) -> Iterator[tupl
     both counts come from one product: columns of items with entries 1, and columns of items with a label whose entries
     are so large that their products exceed any number of shared items.
     """
-    who, item, label = _by_named(codes)
-    size, people = counted(item)[1], max(1, len(codes.annotators))
-    if (size * (size - 1)).sum() <= 2 * FEW_MEETINGS:
+    people = max(1, len(codes.annotators))
+    if times_met(codes) <= FEW_MEETINGS:
         one, other, pair, place = codes.meetings
         left, right = codes.label[one], codes.label[other]
         alike = left == right if similarity is None else similarity[left, right]
         shared = np.bincount(place, minlength=len(pair)).astype(np.float64)
         yield *np.divmod(pair, people), shared, sums(place, alike.astype(np.float64), len(pair))
     elif similarity is None:
+        who, item, label = _by_named(codes)
         first, row = numbered(who)
         large = 1 << (codes.items.bit_length() + 1) // 2
         columns = np.concatenate([item, codes.items + numbered(item, label)[1]])
@@ -302,25 +285,29 @@ class PairSums(NamedTuple):
 
 def pair_sums(codes: Codes, similarity: Floats | None) -> PairSums | None:
     """The sums over all pairs of annotators who met; None if there are too many meetings to look at each."""
-    _, item, _ = _by_named(codes)
-    size = counted(item)[1]
-    if int((size * (size - 1)).sum()) // 2 > MOST_SUMMED:
+    if times_met(codes) > MOST_SUMMED:
         return None
     parts = [PairSums.of(shared, alike) for _, _, shared, alike in pair_counts(codes, similarity)]
     return PairSums(*map(sum, zip(*parts, strict=True)))
 
 
-def _by_named(codes: Codes) -> tuple[Ints, Ints, Ints]:
-    """Annotators, items and labels of the annotations by known annotators; refused if they met too often."""
-    is_named = codes.annotator >= 0
-    who, item, label = (column[is_named].astype(np.int64) for column in (codes.annotator, codes.item, codes.label))
-    size = np.bincount(item)
+def times_met(codes: Codes) -> int:
+    """How often two known annotators met in an item; refused if that is too often."""
+    size = np.bincount(codes.item[codes.annotator >= 0])
     met = int((size * (size - 1)).sum()) // 2
     if met > MOST_MEETINGS:
         raise DataError(
             f"annotators met {met:,} times: too many to compare in pairs (at most {MOST_MEETINGS:,}); take the first "
             f"annotations of each item ({opt.first})"
         )
+    return met
+
+
+def _by_named(codes: Codes) -> tuple[Ints, Ints, Ints]:
+    """Annotators, items and labels of the annotations by known annotators; refused if they met too often."""
+    times_met(codes)
+    is_named = codes.annotator >= 0
+    who, item, label = (column[is_named].astype(np.int64) for column in (codes.annotator, codes.item, codes.label))
     return who, item, label
 
 

@@ -8,11 +8,11 @@ without clusters every item is its own cluster, and nothing else changes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import fsum
+from math import frexp, fsum, ldexp
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,6 +33,7 @@ CELLS_AT_ONCE = 4_000_000
 UNDERFLOW = -2000  # powers of two beyond which a weight is nothing beside the largest
 SMALL = 1 << 16
 ADDED_PAIRS = 2
+FEW_TO_ADD, LARGEST_TO_SPLIT = 1000, 2.0**900  # values that are added up one by one
 GATHERING = 100  # looking up one pair of labels takes about as long as this many steps of a matrix product
 
 
@@ -57,6 +58,8 @@ class Leaving:
     marked: Floats | None = None
     """How much is marked on the item, by all who saw it; None for labels, where every item counts 1."""
     marked_left: Floats | None = None
+    _values: dict[tuple[Any, ...], Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """SPA without each unit, by sizes and weights: several coefficients weigh alike."""
 
     @cached_property
     def changes(self) -> tuple[Ints, Ints, Floats, Floats]:
@@ -103,12 +106,18 @@ class Sizes:
 
     def without(self, units: Leaving, by_n: Mapping[int, Fraction]) -> Floats:
         """Σ k(n)·A/(n(n − 1)) over Σ k(n), of marks over Σ k(n)·S/n, without each unit; NaN if nothing is left."""
-        n = counted(np.concatenate([self.n, units.n_left[units.n_left > 1]]))[0]
+        n = counted(np.concatenate([self.n, units.changes[1]]))[0]
+        weights = tuple(by_n[size] for size in n.tolist())
+        key = *(column.tobytes() for column in (self.n, self.items, self.agreeing)), self.of_marks, weights
+        if key not in units._values:
+            units._values[key] = self._without(units, n, weights)
+        return units._values[key]
+
+    def _without(self, units: Leaving, n: Ints, weights: Sequence[Fraction]) -> Floats:
         units_in_all, width = len(units.times), len(n)
         if not width:
             return np.full(units_in_all, np.nan)
         # k(n) as mantissas and powers of two, because 10^(20n) does not fit into a float
-        weights = [by_n[size] for size in n.tolist()]
         powers = [weight.numerator.bit_length() - weight.denominator.bit_length() for weight in weights]
         scaled = [float(weight / Fraction(2) ** power) for weight, power in zip(weights, powers, strict=True)]
         mantissa, exponent = np.array(scaled), np.array(powers, dtype=np.int64)
@@ -128,7 +137,9 @@ class Sizes:
                 )
                 for each, change in zip(whole, changes, strict=True)
             )
-            largest = np.where(items > 0, exponent, exponent.min()).max(axis=1, keepdims=True)
+            largest = exponent.max()
+            if not (items[:, exponent == largest] > 0).any(axis=1).all():
+                largest = np.where(items > 0, exponent, exponent.min()).max(axis=1, keepdims=True)
             scale = np.ldexp(1.0, np.clip(exponent - largest, UNDERFLOW, 0))  # above 0 only where no item is
             below = (items * (scale * per_item)).sum(axis=1)  # row by row: the same bits for any size of block
             above = (np.maximum(agreeing, 0.0) * (scale * per_pair)).sum(axis=1)
@@ -367,6 +378,8 @@ class LabelCounts(Clustered):
     @cached_property
     def _pairable(self) -> LabelCounts:
         kept = self.n > 1
+        if kept.all() and self.cluster is None:
+            return self
         place, entries = np.cumsum(kept) - 1, kept[self.group]
         group, label, count = place[self.group[entries]], self.label[entries], self.count[entries]
         cluster = None if self.cluster is None else renumbered(self.cluster[kept])
@@ -407,8 +420,18 @@ def add_up(keys: Ints, values: Floats, size: int) -> Floats:
 
 
 def total(values: Floats) -> float:
-    """A correctly rounded sum: independent of order, parts and threads."""
-    return fsum(values.tolist())
+    """A correctly rounded sum: independent of order, parts and threads.
+
+    Of many values, their upper bits are added up first, so far that no sum of them is ever rounded.
+    """
+    parts = []
+    while len(values) > FEW_TO_ADD and 0 < (largest := float(np.abs(values).max())) < LARGEST_TO_SPLIT:
+        coarse = ldexp(1.0, frexp(largest)[1] + len(values).bit_length())
+        upper = (values + coarse) - coarse
+        parts.append(float(upper.sum()))
+        values = values - upper
+        values = values[values != 0]
+    return fsum([*parts, *values.tolist()])
 
 
 def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
