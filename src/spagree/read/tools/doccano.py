@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from spagree.errors import DataError
+from spagree.read.databases.queries import opened
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
 from spagree.read.tools.marks import UTF16, Mark, Marks
-from spagree.read.tools.records import file_records, members, opened
+from spagree.read.tools.records import file_records, members
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.tools.values import Record, answer, known, one_or_more
@@ -100,7 +101,7 @@ def _of_files(source: Source, options: ReaderOptions) -> Iterator[Entry]:
 
 def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
     """Of each person and example, one record; confirming it without a label is an empty answer."""
-    with opened(source) as connection:
+    with opened(source.path, source.name, is_ours=True) as connection:
         table = [*connection.execute(CATEGORIES), *connection.execute(CONFIRMED)]
     names = ("project", "id", "text", "username")
     rows: Iterable[Record] = [Record(dict(zip(names, row, strict=False)), "doccano", n) for n, row in enumerate(table)]

@@ -13,9 +13,10 @@ from sys import intern
 from typing import Any
 
 from spagree.errors import DataError, FileError, Warning, count, opt, shown
+from spagree.read.databases.queries import opened
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.tools.marks import CHARACTERS, UTF16, Mark, Marks
-from spagree.read.tools.records import opened, records, split_columns
+from spagree.read.tools.records import records, split_columns
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import KEPT, NO_FIELDS, ReaderOptions, Response, Tool, Value, address_in, shows
 from spagree.read.tools.values import Record, answer, chosen, decoded, known, one_or_more
@@ -304,7 +305,7 @@ PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
     """A task for every annotation, and for every draft that belongs to none."""
-    with opened(source) as connection:
+    with opened(source.path, source.name, is_ours=True) as connection:
         configs = dict(connection.execute(PROJECTS).fetchall())
         queries = (("annotation", ANNOTATIONS), ("draft", DRAFTS))
         entries = [(what, row) for what, query in queries for row in connection.execute(query)]

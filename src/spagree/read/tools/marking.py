@@ -16,10 +16,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from spagree.errors import DataError, Warning, count, listed
+from spagree.read.databases.queries import opened
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import BYTES, CHARACTERS, UTF16, Mark, Marks
-from spagree.read.tools.records import elements, file_records, inside, members, opened
+from spagree.read.tools.records import elements, file_records, inside, members
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
 from spagree.read.tools.values import Record, entries, first
@@ -290,7 +291,7 @@ def _database(
             projects = [replace(source, name=str(path), path=str(path), shape=DATABASE) for path in paths]
         found: list[tuple[str, Any]] = []
         for project in projects:
-            with opened(project) as connection:
+            with opened(project.path, project.name, is_ours=True) as connection:
                 found += [(Path(project.path).stem, row) for row in connection.execute(query)]
         if alone and len({row[1] for _, row in found}) == 1:
             raise DataError(f"{source.name}: {alone}")

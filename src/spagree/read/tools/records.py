@@ -7,7 +7,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
@@ -16,9 +15,8 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 import polars
 
-from spagree.errors import ColumnError, DataError, FileError, UsageError, count, listed, shown
+from spagree.errors import ColumnError, DataError, count, listed, shown
 from spagree.read.annotations import ROW
-from spagree.read.databases import queries
 from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import as_text, objects
@@ -178,20 +176,6 @@ def _as_text(value: Any, feature: Any, file: File) -> Any:
         classes = count(len(names), "class", "classes")
         raise DataError(f"{file.name}: class {value} has no name; the file names {classes}, numbered from 0")
     return str(names[value])
-
-
-@contextmanager
-def opened(source: Source) -> Iterator[Any]:
-    """A read-only connection; every database error is explained.
-
-    Queries cast their columns to text, so that both kinds of database give the same values.
-    """
-    try:
-        with queries.opened(source.path, source.name) as connection:
-            yield connection
-    except UsageError as error:  # the queries are ours, so the tables are not the tool's
-        reason = re.split("; (?:--)?query", str(error))[0]
-        raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
 
 
 STRUCTURED = ('{"', '[{"')
