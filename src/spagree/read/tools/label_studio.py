@@ -207,11 +207,9 @@ def answers(
     for entry in annotation.part("result", list):
         if not isinstance(entry, dict):
             raise DataError(f"{annotation.place}: a result should be an object, found {shown(as_text(entry))}")
-        value, control, number = (
-            annotation.at(entry).part("value", dict),
-            entry.get("from_name"),
-            entry.get("item_index"),
-        )
+        value, control, number = entry.get("value"), entry.get("from_name"), entry.get("item_index")
+        if type(value) is not dict:  # seldom: most are not copied into a record
+            value = annotation.at(entry).part("value", dict)
         if not control:
             continue
         name, aliased = intern(prefix + str(control)), named.get(str(control))
@@ -237,7 +235,7 @@ def answers(
     return by_suffix
 
 
-def _marks(value: Record) -> list[Mark]:
+def _marks(value: Mapping[str, Any]) -> list[Mark]:
     """A mark for each label of a region, with its place in a text, in all paragraphs of a dialogue, or in seconds."""
     kind = next((key for key in value if key.endswith("labels")), None)
     if kind is None:
@@ -275,7 +273,7 @@ def person(who: Any, options: ReaderOptions) -> str | None:
     return str(who) if options.annotator in NUMBER_OF_USER else None
 
 
-def simple_value(value: Record) -> Value:
+def simple_value(value: Mapping[str, Any]) -> Value:
     """What a control stores, whatever its kind; a path of a taxonomy is one option."""
     if "taxonomy" in value:
         paths = value["taxonomy"] if isinstance(value["taxonomy"], list) else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from spagree.errors import ColumnError, DataError, UsageError, Warning, listed, opt, shown, unknown_name
 from spagree.read.annotations import CLUSTER, GROUP
@@ -18,10 +18,8 @@ from spagree.read.tools.marks import Marks
 from spagree.read.tools.source import Source
 from spagree.read.where import Condition
 
-if TYPE_CHECKING:
-    from spagree.read.tools.values import Record
-
 Value = str | tuple[str, ...] | Marks | None
+Fields = TypeVar("Fields", bound=Mapping[str, Any])
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 KEPT = ""  # the status of a response that always counts
 
@@ -145,7 +143,7 @@ class Chosen:
     kept: int = 0
     values: dict[str, dict[str, None]] = field(default_factory=dict)  # the first of each field, for messages
 
-    def filtered(self, records: Iterable[Record]) -> Iterator[Record]:
+    def filtered(self, records: Iterable[Fields]) -> Iterator[Fields]:
         """The records that meet all conditions."""
         for record in records:
             self.seen += 1

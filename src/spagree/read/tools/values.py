@@ -37,14 +37,14 @@ class Record(dict[str, Any]):
 
     def part(self, key: str, kind: type) -> Any:
         """A part that must be a list or an object; absent or null becomes empty."""
-        value = self.get(key)
+        value: Any = self.get(key)
         if value is None:
             value = kind()
         if not isinstance(value, kind):
             wanted = "a list" if kind is list else "an object"
             found = f"{shown(key)} should be {wanted}, found {shown(as_text(value))}"
             raise DataError(f"{self.place}: {found}; export it again")
-        return self.at(value) if kind is dict else value
+        return Record(value, self.place, self.number) if isinstance(value, dict) else value
 
     def item_text(self, options: ReaderOptions, *names: str) -> str | None:
         """The text of the item: the field the user named, or the first of the usual ones."""
