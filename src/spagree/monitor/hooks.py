@@ -17,8 +17,8 @@ from spagree.read.timestamps import LAST, usual
 from spagree.read.tools.label_studio import Seen, aliases, answers, person
 from spagree.read.tools.marks import Marks, located
 from spagree.read.tools.tool import ReaderOptions
+from spagree.read.tools.values import Record, one_or_more
 from spagree.read.tools.values import label as label_of
-from spagree.read.tools.values import one_or_more, part
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 MARKED = "marks"
@@ -203,11 +203,11 @@ def completion(project: Mapping[str, Any], record: Any) -> Iterator[Reported | D
     who = _named(person(record.get("completed_by"), ReaderOptions(Path())), "annotator")
     is_skipped = record.get("was_cancelled") is True
     version, time = (moment(record.get(name), name) for name in ("updated_at", "created_at"))
-    data, result = part(record, "data", dict, "annotation"), part(record, "result", list, "annotation")
+    annotation = Record(record, f"annotation {id}")
     named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
     kinds = {str(name): one for name, one in config.items()} if isinstance(config, dict) else {}
     for_marks = {name for name, one in kinds.items() if isinstance(one, dict) and one.get("type") in SPAN_CONTROLS}
-    for suffix, given in answers(f"annotation {id}", result, named, Seen(), data).items():
+    for suffix, given in answers(annotation, named, Seen(), annotation.part("data", dict)).items():
         for control in sorted(given if suffix else {*given, *kinds}):
             value = None if is_skipped else given.get(control, Marks("") if control in for_marks else None)
             if isinstance(value, Marks):

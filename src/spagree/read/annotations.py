@@ -68,7 +68,8 @@ class FewRows:
 class Understood:
     """How the reader understood the source; shown to the user so a wrong guess is obvious.
 
-    ``rules`` say in words what counted as an annotation in a tool's export.
+    ``rules`` say in words what counted as an annotation in a tool's export. ``places``: the columns of each role by
+    position, where the rows of a table are annotations.
     """
 
     source: str
@@ -79,6 +80,7 @@ class Understood:
     rules: tuple[str, ...] = ()
     apart: str = ""
     """What would distinguish annotations that look like one annotator's repeats on an item."""
+    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(map(Message, self.rules)))

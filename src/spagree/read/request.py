@@ -94,12 +94,6 @@ class Request(Reading):
             return [Condition(column, str(value)) for column, value in self.where.items()]
         return [written(text) for text in _several(self.where)]
 
-    @property
-    def may_be_export(self) -> bool:
-        """Whether a tool may have written it: no query, no named layout, a header, and not read by Spark or polars."""
-        is_export = self.format not in LAYOUTS and self.header and self.query is None
-        return is_export and self.engine in (None, DUCKDB)
-
     def is_plain(self, tool: str) -> bool:
         """Whether to read a tool's export as a plain table, because the user named the label column."""
         if self.label is None:

@@ -27,6 +27,7 @@ from spagree.read.annotations import (
     END,
     ITEM,
     LABEL,
+    LAYOUTS,
     LENGTH,
     LOOSE,
     QUOTE,
@@ -34,24 +35,22 @@ from spagree.read.annotations import (
     TEXT,
     Annotations,
     MarkRows,
-    Understood,
-    text_of,
 )
 from spagree.read.databases import addresses
 from spagree.read.files import paths
 from spagree.read.layouts import Recognised
 from spagree.read.request import DUCKDB, POLARS, ROLES, SPARK, Request
-from spagree.read.table import SHOWN_EXAMPLES, Table
+from spagree.read.table import Table
 from spagree.read.tools.registry import find
-from spagree.read.tools.source import look
+from spagree.read.tools.source import ARCHIVE, MEMORY, NAMED, Source, look
 
 if TYPE_CHECKING:
     from spagree.read.files.delimited import TextFile
     from spagree.read.files.paths import File
-    from spagree.read.tools.source import Source
     from spagree.read.tools.tool import Tool
 
 
+EXAMPLE = "example:"  # before the name of one
 PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
 # The modules of the errors of libraries that parse files; a panic is one in the Rust of polars or fastexcel.
 LIBRARIES = {"_duckdb", "duckdb", "polars", "narwhals", "_csv", "pyarrow", "_fastexcel", "fastexcel", "zipfile", "zlib",
@@ -93,7 +92,9 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
         key, warnings = key_for(request.pseudonymise)
         stems: set[str] = set()
         if request.format == PER_ANNOTATOR:
-            given = [os.fsdecode(path) for path in _paths(source) or () if not hasattr(type(path), "read")]
+            named = _named(source)
+            places = named.given if named.shape == NAMED else ()
+            given = [os.fsdecode(path) for path in places if not hasattr(type(path), "read")]
             files = [Path(found) for path in given for found in (path, *glob(path))]  # noqa: PTH207 (absolute patterns)
             stems = {each.stem for file in files for each in (file.rglob("*") if file.is_dir() else [file])}
         hidden = names_hidden(stems)
@@ -141,9 +142,11 @@ def read_marks(
     named |= {role: options.get(role) for role in ROLES}
     with _scratch(source) as scratch:
 
-        def table(given: Any, names: Sequence[str], origin: Source | None = None) -> Table:
-            if frames.is_frame(given) or _paths(given):
-                return _table(given, origin, request, scratch)
+        def table(given: Any, names: Sequence[str]) -> Table:
+            origin = given if isinstance(given, Source) else _named(given)
+            given = origin.given
+            if frames.is_frame(given) or origin.shape != MEMORY:
+                return _table(origin, request, scratch)
             if not isinstance(given, Iterable) or isinstance(given, Mapping):
                 raise UsageError(f"cannot read marks from {type(given).__name__}; give a path, a data frame, or rows")
             return marks.rows_table(given, names)
@@ -151,14 +154,16 @@ def read_marks(
         visits = None if seen is None else table(seen, marks.VISIT)
         if visits is not None and request.where:  # the same rows of both tables, where both have the column
             common = [each for each in request.conditions() if each.column in visits.columns]
-            visits = where.with_values(visits, common, []) if common else visits
+            visits = where.with_values(visits, common) if common else visits
         known = None
         if texts is not None:
             known = marks.texts_in(table(texts, (ITEM, TEXT)), named, request)
             named[TEXT] = None
         is_plain = bool(key) or any(named[role] for role in (START, END, LENGTH, QUOTE, LABEL))
-        origin, tool = (None, None) if is_plain else _looked(source, request, scratch)
-        if origin is not None and tool is not None:
+        origin, tool = _named(source), None
+        if not is_plain:
+            origin, tool = _looked(origin, request, scratch)
+        if tool is not None:
             from spagree.read.tools.export import read_export_marks
 
             if texts is not None:
@@ -168,16 +173,15 @@ def read_marks(
             if visits is not None:
                 found = replace(found, seen=marks.visits_in(visits, named, request), how="given")
             return where.marks_without(found, request.excluded)
-        rules: list[str] = []
-        whole = table(source, marks.MARK, origin)
-        whole = where.with_values(whole, request.conditions(), rules) if request.where else whole
+        whole = table(origin, marks.MARK)
+        whole = where.with_values(whole, request.conditions()) if request.where else whole
         found = marks.marks_in(whole, visits, named, key, request)
         if named[QUOTE] or edges:
             has_text = known is not None or (found.seen is not None and TEXT in found.seen.collect_schema().names())
             if not has_text:
                 option = opt.edges(edges) if edges else opt.quote
                 raise UsageError(f"{option} needs the text of each item: name a table of them with {opt.texts}")
-        understood = found.understood and replace(found.understood, rules=tuple(rules[-1:]))
+        understood = found.understood and replace(found.understood, rules=tuple(whole.rules))
         found = replace(found, texts=known, is_loose=edges == LOOSE, understood=understood)
         return where.marks_without(found, request.excluded)
 
@@ -188,8 +192,8 @@ def read_all_marks(path: str) -> dict[str, MarkRows]:
 
     request = Request()
     with _scratch(path) as scratch:
-        origin, tool = _looked(path, request, scratch)
-        if origin is None or tool is None:
+        origin, tool = _looked(_named(path), request, scratch)
+        if tool is None:
             return {}
         return read_export_marks(origin, tool, request.reader_options(scratch), request.rules(), "last", every=True)
 
@@ -216,31 +220,50 @@ def _scratch(source: Any) -> Iterator[Path]:
         raise FileError(f"{name}: truncated or damaged ({reason}); copy or download it again") from error
 
 
-def _looked(source: Any, request: Request, scratch: Path) -> tuple[Source | None, Tool | None]:
-    """What a first look at files shows, and the tool that wrote them; neither for what cannot be an export."""
-    given = _paths(source)
-    if not given or _example(source) or not request.may_be_export:
-        return None, None
-    origin = look(given, request.encoding, scratch)
-    return origin, find(origin, request.format)
+def _named(source: Any) -> Source:
+    """What the user named: paths and streams, with the files of examples, or what holds annotations itself."""
+    parts = list(source) if isinstance(source, (list, tuple)) else [source]
+    # Looked up on the type: frames of a Spark Connect server treat any attribute as a column.
+    if not parts or not all(isinstance(p, (str, bytes, os.PathLike)) or hasattr(type(p), "read") for p in parts):
+        return Source("this", MEMORY, given=source)
+    layout = ""
+    for place, part in enumerate(parts):
+        if isinstance(part, str) and part.startswith(EXAMPLE):
+            from spagree.read import examples
+
+            parts[place], layout = examples.locate(part.removeprefix(EXAMPLE))
+    alone = (source, layout.replace("spans", "long")) if layout and isinstance(source, str) else ()
+    return Source("this", NAMED, given=parts, example=alone)
+
+
+def _looked(source: Source, request: Request, scratch: Path) -> tuple[Source, Tool | None]:
+    """The same with what a first look at files shows, and the tool that wrote them.
+
+    What cannot be an export is not looked at: examples, queries, what Spark or polars read, and tables in a layout that
+    was named, or without a header.
+    """
+    is_table = source.shape == MEMORY or bool(source.example) or request.format in LAYOUTS or not request.header
+    if is_table or request.query is not None or request.engine not in (None, DUCKDB):
+        return source, None
+    seen = look(source.given, request.encoding, scratch)
+    return replace(seen, given=source.given), find(seen, request.format)
 
 
 def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
     """The annotations by question: of a tool's export, or of a plain table."""
-    origin, tool = _looked(source, request, scratch)
-    if origin is not None and tool is not None and not request.is_plain(tool.name):
+    origin, tool = _looked(_named(source), request, scratch)
+    if tool is not None and not request.is_plain(tool.name):
         from spagree.read.tools.export import read_export
 
         options = request.reader_options(scratch)
         return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
-    request.refuse_for_tables(origin.name if origin else "this")
-    table = layouts.without_second_header(_table(source, origin, request, scratch))
-    rules: list[str] = []
+    request.refuse_for_tables(origin.name)
+    table = layouts.without_second_header(_table(origin, request, scratch))
     if request.where:
-        table = where.with_values(table, request.conditions(), rules)
-    example = _example(source)
-    layout = example[1].replace("spans", "long") if example else "long"  # examples know theirs
-    wanted = layout if request.format == "auto" else request.format
+        table = where.with_values(table, request.conditions())
+    wanted = request.format
+    if wanted == "auto":  # examples know theirs
+        wanted = origin.example[1] if origin.example else "long"
     is_open = request.format == "auto" and wanted == "long"
     read_as = layouts.recognised(table, request) if is_open else Recognised(wanted, request)
     if read_as.format != "long" and not request.names(LABEL):
@@ -251,50 +274,29 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
         table = spread
     if every and read_as.format == "long" and (questions := layouts.several_questions(table, request)):
         readings = {name: Recognised("long", replace(request, question=name)) for name in questions}
-        return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
+        return {name: layouts.laid_out(table, reading) for name, reading in readings.items()}
     if every and read_as.format in ("long", "lists") and len(labels := layouts.several_labels(table, request)) > 1:
         readings = {name: Recognised(read_as.format, replace(request, label=name)) for name in labels}
-        return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
-    annotations = _annotations(table, read_as, rules)
+        return {name: layouts.laid_out(table, reading) for name, reading in readings.items()}
+    annotations = layouts.laid_out(table, read_as)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
 
 
-def _annotations(table: Table, read_as: Recognised, rules: Sequence[str]) -> Annotations:
-    """A table in one of the layouts; loading it fills ``rules``."""
-    layout = layouts.laid_out(table, read_as)
-    examples = [tuple(map(text_of, row)) for row in table.sample[:SHOWN_EXAMPLES]]
-    if layout.format == "long":  # in the order item, annotator, label
-        places = [layout.shown[role] for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
-        whole = [row for row in examples if len(row) == len(table.columns)]
-        examples = [tuple(" | ".join(row[p] for p in positions) for positions in places) for row in whole]
-    understood = Understood(
-        table.name,
-        layout.format,
-        layout.columns,
-        layout.guessed | read_as.guessed,
-        tuple(examples),
-        (*rules[-1:], *read_as.rules),
-        layout.apart,
-    )
-    warnings = (*table.warnings, *table.noticed(), *layout.warnings, *read_as.warnings)
-    return Annotations(layout.rows, understood, warnings, watched=table.watched)
-
-
-def _table(source: Any, origin: Source | None, request: Request, scratch: Path) -> Table:
+def _table(origin: Source, request: Request, scratch: Path) -> Table:
     """The table behind any kind of source."""
+    source = origin.given
     if request.query is not None:
         from spagree.read.databases import queries
 
         return queries.query_table(source, request.query, scratch)
-    if given := _paths(source):
+    if origin.shape != MEMORY:
         if request.engine == SPARK:
             from spagree.read.spark import spark_table
 
-            return spark_table(given, request.spark_master)
-        files = origin.tables if origin is not None else ()
-        opened = origin.opened if origin is not None else None
-        table = file_table(files or paths.gather(given, scratch), request, scratch, opened)
-        return replace(table, name=source) if _example(source) else table
+            return spark_table(source, request.spark_master)
+        files = () if origin.shape == ARCHIVE else origin.files
+        table = file_table(files or paths.gather(source, scratch), request, scratch, origin.opened)
+        return replace(table, name=origin.example[0]) if origin.example else table
     if request.engine is not None:
         raise UsageError(f"{opt.engine(request.engine)} is for files; a data frame is counted by its own engine")
     if (matrix := frames.matrix_table(source, request.format, request.names(LABEL))) is not None:
@@ -308,24 +310,6 @@ def _table(source: Any, origin: Source | None, request: Request, scratch: Path) 
             "triples (item, annotator, label) or a 2-D count matrix"
         )
     return frames.triples_table(source)
-
-
-def _paths(source: Any) -> list[Any] | None:
-    """The paths and streams, with the files of examples; None if it holds annotations, as a list of triples does."""
-    parts = list(source) if isinstance(source, (list, tuple)) else [source]
-    # Looked up on the type: frames of a Spark Connect server treat any attribute as a column.
-    if not parts or not all(isinstance(p, (str, bytes, os.PathLike)) or hasattr(type(p), "read") for p in parts):
-        return None
-    return [part if (example := _example(part)) is None else example[0] for part in parts]
-
-
-def _example(source: Any) -> tuple[Path, str] | None:
-    """The file and the layout of an example; None for any other source."""
-    if not isinstance(source, str) or not source.startswith("example:"):
-        return None
-    from spagree.read import examples
-
-    return examples.locate(source.removeprefix("example:"))
 
 
 def file_table(gathered: Sequence[File], request: Request, scratch: Path, first: TextFile | None = None) -> Table:

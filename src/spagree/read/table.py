@@ -36,6 +36,7 @@ class Table:
     (``is_spread``); those of a query exist once ``load`` has run it; ``is_whole``: it holds every row. ``noticed``:
     what was seen when all rows were loaded. ``first_row``: the number of the first row. ``small`` gives all rows of a
     small file. ``few`` gives the rows of a table of texts and whole numbers, by role, to be counted in memory.
+    ``rules``: which rows were chosen, once they were loaded.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Table:
     is_spread: bool = False
     small: Callable[[], Sequence[tuple[object, ...]]] | None = None
     few: Callable[[Mapping[str, int], Finish], FewRows | None] | None = None
+    rules: Sequence[str] = ()
 
     def free(self, places: Mapping[str, Sequence[int]], *lists: str) -> list[int]:
         """The columns with a name and none of these roles; with lists, those that they name."""
@@ -84,23 +86,6 @@ class Table:
     def follows(self, keys: Sequence[int], position: int) -> bool:
         """Whether a column has one value for each value of others, as an item's text does."""
         return self.different([*keys, position]) == self.different(keys)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Rows in the shape of Annotations, and what was understood on the way.
-
-    ``shown``: the columns of each role, where rows of the table are annotations; the examples are taken from them.
-    ``apart``: what distinguishes an annotator's repeats on an item.
-    """
-
-    rows: nw.LazyFrame[Any] | FewRows
-    format: str
-    columns: Mapping[str, str]
-    guessed: frozenset[str]
-    warnings: tuple[Warning, ...] = ()
-    shown: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    apart: str = ""
 
 
 def sql_literal(text: str) -> str:

@@ -48,8 +48,9 @@ def written(text: str) -> Condition:
 MOST_SHOWN = 10
 
 
-def with_values(table: Table, conditions: Sequence[Condition], rules: list[str]) -> Table:
-    """Only the rows that fulfil the conditions; a sentence on how many remain is added to ``rules``."""
+def with_values(table: Table, conditions: Sequence[Condition]) -> Table:
+    """Only the rows that fulfil the conditions; a sentence says how many remain."""
+    rules: list[str] = []
     wanted = [(columns.find(table.columns, condition.column, opt.where), condition) for condition in conditions]
     needed = [position for position, _ in wanted]
 
@@ -64,13 +65,13 @@ def with_values(table: Table, conditions: Sequence[Condition], rules: list[str])
                 raise DataError(f"{opt.where(condition)}: no row matches; column {shown(column)} holds {values}")
             frame = kept
         words = [replace(condition, column=table.columns[position]).in_words() for position, condition in wanted]
-        rules.append(f"only rows with {' and '.join(words)}: {size(frame):,} of {before:,}")
+        rules[:] = [f"only rows with {' and '.join(words)}: {size(frame):,} of {before:,}"]
         return frame.drop([cell(position) for position in dict.fromkeys(needed) if position not in positions])
 
     sample = [row for row in table.sample if all(p < len(row) for p in needed)]
     for p, condition in wanted:
         sample = [row for row in sample if _fulfils(text_of(row[p]), condition, isinstance(row[p], bool))]
-    return replace(table, load=load, few=None, sample=sample, shares=(), small=None)
+    return replace(table, load=load, few=None, sample=sample, shares=(), small=None, rules=rules)
 
 
 def _fulfils(text: Any, condition: Condition, is_boolean: bool) -> Any:

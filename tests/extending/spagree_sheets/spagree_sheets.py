@@ -3,7 +3,7 @@
 from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS
 from spagree.read.tools.tool import Response, Tool
-from spagree.read.tools.values import answer, cell, known, part
+from spagree.read.tools.values import answer, known
 
 
 def recognise(source):
@@ -12,16 +12,16 @@ def recognise(source):
 
 
 def responses(source, options):
-    """One response per record; the helpers refuse what is missing or of the wrong kind, and say where."""
-    for place, number, record in records(source, options):
-        given = part(record, "answers", dict, place)
+    """One response per record; it refuses what is missing or of the wrong kind, and says where."""
+    for record in records(source, options):
+        given = record.part("answers", dict)
         yield Response(
-            item=cell(record, options.item or "sheet", place),
+            item=record.cell(options.item or "sheet"),
             annotator=known(record.get("by")),
             answers={question: answer(value) for question, value in given.items()},
             time=known(record.get("at")),
             status=known(record.get("state")) or "done",
-            row=number,
+            row=record.number,
         )
 
 

@@ -110,8 +110,8 @@ def test_faults_of_the_file_system_stay_what_they_are(source: str, tmp_path: Pat
 
 def objects(file: File, tmp_path: Path) -> list[Any]:
     return [
-        (place.removeprefix(str(tmp_path) + "/"), {name: as_text(value) for name, value in record.items()})
-        for place, _, record in records.file_records(file, ReaderOptions(tmp_path))
+        (record.place.removeprefix(str(tmp_path) + "/"), {name: as_text(value) for name, value in record.items()})
+        for record in records.file_records(file, ReaderOptions(tmp_path))
     ]
 
 
@@ -154,18 +154,18 @@ def test_faults_are_refused_where_they_stand(name: str, text: str, message: str,
 
 
 def test_parts_and_cells_say_what_they_expected() -> None:
-    record = {"list": [1], "dict": {"a": 1}, "text": "x", "nothing": None}
-    assert values.part(record, "list", list, "p") == [1] and values.part(record, "dict", dict, "p") == {"a": 1}
-    assert values.part(record, "nothing", list, "p") == [] and values.part(record, "absent", dict, "p") == {}
+    record = values.Record({"list": [1], "dict": {"a": 1}, "text": "x", "nothing": None}, "p")
+    assert record.part("list", list) == [1] and record.part("dict", dict) == {"a": 1}
+    assert record.part("nothing", list) == [] and record.part("absent", dict) == {}
     for key, kind, message in (
         ("text", list, "p: 'text' should be a list, found 'x'"),
         ("list", dict, "p: 'list' should be an object"),
     ):
         with pytest.raises(DataError, match=message):
-            values.part(record, key, kind, "p")
+            record.part(key, kind)
     with pytest.raises(ColumnError, match="p: there is no field 'absent'; fields: 'list', 'dict', 'text', 'nothing'"):
-        values.cell(record, "absent", "p")
-    assert values.cell(record, "nothing", "p") == "" and values.cell(record, "dict", "p") == '{"a":1}'
+        record.cell("absent")
+    assert record.cell("nothing") == "" and record.cell("dict") == '{"a":1}'
 
 
 def test_entries_are_objects_however_they_are_laid_out() -> None:

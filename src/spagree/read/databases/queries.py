@@ -18,7 +18,7 @@ from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, TYPE_CHECKING, Any
 
-from spagree.errors import DataError, FileError, MissingExtraError, UsageError, opt
+from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError, opt
 from spagree.read.annotations import nw
 from spagree.read.databases import addresses
 from spagree.read.files import duckdb as store
@@ -61,9 +61,13 @@ class Query:
     scratch: Path
 
 
-def opened(place: str, name: str) -> AbstractContextManager[Any]:
-    """A connection that can only read; every error of the database is explained."""
-    return _server(place) if addresses.is_server(place) else _sqlite(place, name)
+def opened(place: str, name: str, *, is_ours: bool = False) -> AbstractContextManager[Any]:
+    """A connection that can only read; every error of the database is explained.
+
+    ``is_ours``: the queries are those for a tool's tables, which cast their columns to text: so both kinds of database
+    give the same values.
+    """
+    return _server(place, is_ours) if addresses.is_server(place) else _sqlite(place, name, is_ours)
 
 
 def tables(place: str, name: str) -> list[str]:
@@ -139,7 +143,10 @@ def _described(connection: Any, query: Query) -> Sequence[Any]:
     return connection.execute(f"SELECT * FROM ({query.body}) AS q LIMIT 0", **prepared).description or ()
 
 
-def _refused(name: str, reason: str) -> UsageError:
+def _refused(name: str, reason: str, is_ours: bool) -> SpagreeError:
+    if is_ours:
+        why = f"{name}: the query was refused ({reason})"
+        return FileError(f"{why}; are these the tables of the tool? use an export of it instead")
     return UsageError(
         f"{name}: the query was refused ({reason}); {opt.query} takes one SELECT, WITH or VALUES that only reads"
     )
@@ -149,7 +156,7 @@ def _refused(name: str, reason: str) -> UsageError:
 
 
 @contextmanager
-def _server(address: str) -> Iterator[Connection[Any]]:
+def _server(address: str, is_ours: bool = False) -> Iterator[Connection[Any]]:
     """A connection in a read-only transaction; every server error is explained."""
     try:
         import psycopg
@@ -173,7 +180,7 @@ def _server(address: str) -> Iterator[Connection[Any]]:
         primary = getattr(getattr(error, "diag", None), "message_primary", None)
         reason = addresses.without_secrets(" ".join((primary or str(error)).split()), address)
         if is_connected and not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-            raise _refused(name, reason) from None
+            raise _refused(name, reason, is_ours) from None
         raise FileError(
             f"{name}: the database cannot be read ({reason}); check that the server is running, the "
             "address, and the password (PGPASSWORD or ~/.pgpass)"
@@ -273,7 +280,7 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
 
 
 @contextmanager
-def _sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
+def _sqlite(path: str, name: str, is_ours: bool = False) -> Iterator[sqlite3.Connection]:
     """The database, read-only, so that others can keep working with it; its errors are explained."""
     try:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -284,7 +291,7 @@ def _sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
             message = f"{name}: some text is not UTF-8 ({error}); leave it out, or use hex(…) in the query"
             raise DataError(message) from error
         if code is None or code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY):
-            raise _refused(name, str(error)) from error
+            raise _refused(name, str(error), is_ours) from error
         raise FileError(
             f"{name}: the database cannot be read ({error}); check the file, and whether another program uses it"
         ) from error

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import ColumnError, Message, Option, SpagreeError, Warning, opt
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, FewRows
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations, text_of
 from spagree.read.columns import columns_at, everywhere, plain_text
 from spagree.read.files.paths import File
 from spagree.read.frames import collected
@@ -32,9 +32,9 @@ from spagree.read.layouts.recognise import (
     without_second_header,
 )
 from spagree.read.request import Request
-from spagree.read.table import Layout, Table
+from spagree.read.table import SHOWN_EXAMPLES, Table
 
-Read = Callable[[Table, Request], Layout]
+Read = Callable[[Table, Request], Annotations]
 FORMATS: Mapping[str, Read] = {
     "long": long,
     "wide": wide,
@@ -50,11 +50,11 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 FEW = 20  # different labels; more than half as many as items are names of these
 
 
-def laid_out(table: Table, read_as: Recognised) -> Layout:
+def laid_out(table: Table, read_as: Recognised) -> Annotations:
     """The table in a layout; if none fits, only ways of reading it are suggested that work on its first rows."""
     request, is_long = read_as.request, read_as.format == "long"
     try:
-        layout = long(table, request, read_as.roles) if is_long else FORMATS[read_as.format](table, request)
+        found = long(table, request, read_as.roles) if is_long else FORMATS[read_as.format](table, request)
     except UndecidedError as refused:
         if not (table.is_whole or table.is_spread):  # what fits is seen better all over the table
             seen = columns_at(table, range(len(table.columns)))
@@ -62,10 +62,22 @@ def laid_out(table: Table, read_as: Recognised) -> Layout:
             return laid_out(replace(everywhere(table, [items], seen), is_spread=True), read_as)
         ways = _first_working(table, request, refused.ways)
         raise ColumnError("\n  ".join([refused.says, *ways, *refused.others])) from None
-    single = single_labels(table, layout, request) if is_long else None
-    if single is None or not (ways := _first_working(table, request, single[1])):
-        return layout
-    return replace(layout, warnings=(*layout.warnings, Warning("single_labels", "; ".join([single[0], *ways]))))
+    warnings, understood = [*table.warnings, *table.noticed(), *found.warnings], found.understood
+    single = single_labels(table, understood.places, request) if is_long else None
+    if single is not None and (ways := _first_working(table, request, single[1])):
+        warnings.append(Warning("single_labels", "; ".join([single[0], *ways])))
+    examples = [tuple(map(text_of, row)) for row in table.sample[:SHOWN_EXAMPLES]]
+    if is_long:  # in the order item, annotator, label
+        places = [understood.places[role] for role in (ITEM, ANNOTATOR, LABEL) if role in understood.columns]
+        whole = [row for row in examples if len(row) == len(table.columns)]
+        examples = [tuple(" | ".join(row[p] for p in positions) for positions in places) for row in whole]
+    told = replace(
+        understood,
+        guessed=understood.guessed | read_as.guessed,
+        examples=tuple(examples),
+        rules=(*table.rules, *read_as.rules),
+    )
+    return replace(found, understood=told, warnings=(*warnings, *read_as.warnings), watched=table.watched)
 
 
 def _first_working(table: Table, request: Request, groups: Iterable[Sequence[str]]) -> list[str]:
@@ -103,14 +115,14 @@ def _works(table: Table, layout: Read, request: Request, wanted: Mapping[str, An
         read = layout(text_table([opened], Path(folder), table.name), replace(request, **wanted))
         if OTHER_LAYOUT & {warning.code for warning in read.warnings}:
             return False
-        frame = read.rows.frame if isinstance(read.rows, FewRows) else read.rows
+        frame = read.frame
         names = frame.collect_schema().names()
         if COUNT in names:
             return True
         roles = [role for role in (ITEM, LABEL, ANNOTATOR) if role in names]
         rows = [row for row in collected(frame.select(*roles)) if None not in row[:2]]
     has_repeats = len({(item, *who) for item, _, *who in rows}) < len(set(rows)) and ANNOTATOR in roles
-    is_settled = not has_repeats or request.duplicates != "error" or read.apart != ""
+    is_settled = not has_repeats or request.duplicates != "error" or read.understood.apart != ""
     return is_settled and _are_answers(rows, layout)
 
 

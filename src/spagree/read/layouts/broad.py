@@ -10,24 +10,37 @@ from dataclasses import replace
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, Warning, count, opt
 from spagree.read import cells, columns
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TEXT, TIME, nw
+from spagree.read.annotations import (
+    ANNOTATOR,
+    CLUSTER,
+    COUNT,
+    ITEM,
+    LABEL,
+    LINK,
+    ROW,
+    TEXT,
+    TIME,
+    Annotations,
+    Understood,
+    nw,
+)
 from spagree.read.columns import columns_at
 from spagree.read.frames import collected
 from spagree.read.layouts import doubts
 from spagree.read.layouts.doubts import BROAD, COUNTS, ONE_HOT, REPEATED, TRANSPOSED, UNSORTED, WIDE, View
 from spagree.read.layouts.long import joined, named, renamed
 from spagree.read.request import EACH_ROW, Request
-from spagree.read.table import Layout, Table, cell, listed, shown, wrong_cell
+from spagree.read.table import Table, cell, listed, shown, wrong_cell
 from spagree.read.words import plain_name, ranked, words
 
 
-def wide(table: Table, request: Request) -> Layout:
+def wide(table: Table, request: Request) -> Annotations:
     """One row per item, one column per annotator; an empty cell was not annotated."""
     is_paired = bool(request.names(ANNOTATOR) and request.names(LABEL))
     return _paired(table, request) if is_paired else _broad(table, request, WIDE)
 
 
-def _paired(table: Table, request: Request) -> Layout:
+def _paired(table: Table, request: Request) -> Annotations:
     """One row per item, with columns annotator 1, label 1, annotator 2, label 2 …"""
     request.refuse((TIME, "question"), "a row holds several annotations")
     labels, people = (columns.several(table.columns, request.names(role), opt[role]) for role in (LABEL, ANNOTATOR))
@@ -46,10 +59,10 @@ def _paired(table: Table, request: Request) -> Layout:
     given = nw.concat(every).filter(~nw.col(LABEL).is_null())
     given = cells.with_missing(given, request.missing_texts, normalize=request.normalize)
     names = {ITEM: "", **named(table, {ANNOTATOR: people, LABEL: labels}, limit=5), **named(table, places)}
-    return Layout(given, WIDE, names, roles.guessed & names.keys(), mixed)
+    return Annotations(given, Understood(table.name, WIDE, names, roles.guessed & names.keys()), mixed)
 
 
-def transposed(table: Table, request: Request) -> Layout:
+def transposed(table: Table, request: Request) -> Annotations:
     """One row per annotator, one column per item, as forms and surveys write it."""
     request.refuse((TEXT, CLUSTER), "every column is one item")
     sizes = Counter(name.casefold() for name in table.columns if name)
@@ -62,12 +75,12 @@ def transposed(table: Table, request: Request) -> Layout:
     return replace(layout, warnings=(*layout.warnings, Warning("columns_numbered", message)))
 
 
-def counts(table: Table, request: Request) -> Layout:
+def counts(table: Table, request: Request) -> Annotations:
     """One row per item, one column per class; each cell says how many annotators chose the class."""
     return _broad(table, request, COUNTS)
 
 
-def _broad(table: Table, request: Request, layout: str) -> Layout:
+def _broad(table: Table, request: Request, layout: str) -> Annotations:
     """One row per cell, which holds a label or a count, under the name of its column."""
     key, variable, value = {
         WIDE: (ITEM, ANNOTATOR, LABEL),
@@ -96,7 +109,8 @@ def _broad(table: Table, request: Request, layout: str) -> Layout:
     names = {role: names[role] for role in (*(r for r in (ITEM, ANNOTATOR, LABEL) if r in names), *places)}
     guessed = frozenset({LINK, *([] if request.names(key) else [key])} & view.places.keys())
     apart = doubts.apart_rows(table, places[key]) if layout == WIDE else ""
-    return Layout(rows, layout, names, guessed, warnings + doubts.warnings(view), apart=apart)
+    understood = Understood(table.name, layout, names, guessed, apart=apart)
+    return Annotations(rows, understood, warnings + doubts.warnings(view))
 
 
 def _view(table: Table, request: Request, layout: str, key: str) -> tuple[View, tuple[Warning, ...]]:
@@ -193,7 +207,7 @@ SEPARATOR = "|"
 FEWEST_SWITCHES = 2
 
 
-def one_hot(table: Table, request: Request) -> Layout:
+def one_hot(table: Table, request: Request) -> Annotations:
     """The classes set in a row are its label; several of them form a set."""
     request.refuse(("question", TIME, *([ITEM] if request.each_row else [])), "a row is one annotation of an item")
     chosen = columns.several(table.columns, request.names(LABEL))
@@ -229,7 +243,7 @@ def one_hot(table: Table, request: Request) -> Layout:
         f"classes, name every class column with {opt.label}"
     )
     warnings = (Warning("columns_aside", message),) if aside else ()
-    return Layout(labelled, ONE_HOT, names, roles.guessed, warnings)
+    return Annotations(labelled, Understood(table.name, ONE_HOT, names, roles.guessed), warnings)
 
 
 def _text(position: int) -> nw.Expr:

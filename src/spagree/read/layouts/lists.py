@@ -16,12 +16,12 @@ from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, Warning, count, opt
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, is_missing, nw
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Annotations, Understood, is_missing, nw
 from spagree.read.cells import with_missing
 from spagree.read.columns import is_list, plain_text
 from spagree.read.frames import collected
 from spagree.read.request import EACH_ROW, Request
-from spagree.read.table import Layout, Table, cell, listed, shown
+from spagree.read.table import Table, cell, listed, shown
 from spagree.read.words import is_person, words
 
 NUMPY = re.compile(r"\b(?:np\.)?(?:array|str_|float\d+|int\d+)\(((?:[^()]|\([^()]*\))*?)(?:, dtype=[^)]*)?\)")
@@ -213,7 +213,7 @@ def place(table: Table, name: str, role: str) -> Place:
     return Place(columns.find(table.columns, name, opt[role]))
 
 
-def lists(table: Table, request: Request) -> Layout:
+def lists(table: Table, request: Request) -> Annotations:
     """One row per item, all labels of the item in one cell."""
     for role in (LABEL, ANNOTATOR):
         if len(request.names(role)) > 1:
@@ -270,7 +270,7 @@ def lists(table: Table, request: Request) -> Layout:
     understood |= {LABEL: label.name(table), **{role: table.columns[p] for role, p in beside.items()}}
     guessed = frozenset(role for role in (ITEM, LABEL) if getattr(request, role) is None and keys)
     given_labels = with_missing(nw.from_native(frame.lazy()), request.missing_texts, normalize=request.normalize)
-    return Layout(given_labels, "lists", understood, guessed, warnings)
+    return Annotations(given_labels, Understood(table.name, "lists", understood, guessed), warnings)
 
 
 def fields(column: columns.Sampled) -> list[str]:

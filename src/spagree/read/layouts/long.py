@@ -13,17 +13,29 @@ from typing import Any
 
 from spagree.errors import ColumnError, DataError, Message, UsageError, Warning, opt
 from spagree.read import cells, columns
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows, nw
+from spagree.read.annotations import (
+    ANNOTATOR,
+    COUNT,
+    ITEM,
+    LABEL,
+    LINK,
+    ROW,
+    TIME,
+    Annotations,
+    FewRows,
+    Understood,
+    nw,
+)
 from spagree.read.columns import columns_at, link_column
 from spagree.read.frames import collected, size, where
 from spagree.read.layouts import doubts, recognise
 from spagree.read.layouts.doubts import View
 from spagree.read.request import EACH_ROW, Request
-from spagree.read.table import Layout, Table, cell, listed, shown
+from spagree.read.table import Table, cell, listed, shown
 from spagree.read.where import distinct
 
 
-def long(table: Table, request: Request, known: columns.Roles | None = None) -> Layout:
+def long(table: Table, request: Request, known: columns.Roles | None = None) -> Annotations:
     """One annotation per row: item, label and, if known, annotator and time; ``known``: roles that were resolved."""
     labels = request.names(LABEL)
     if len(labels) > 1 or any(columns.fitting(table.columns, name) for name in labels):
@@ -69,7 +81,8 @@ def long(table: Table, request: Request, known: columns.Roles | None = None) -> 
         names["question"] = f"{table.columns[question]} = {value}"
     warnings += doubts.warnings(replace(view, table=_with_late(table, places)))
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
-    return Layout(rows, "long", names, kept, warnings, places, doubts.apart(table, places))
+    understood = Understood(table.name, "long", names, kept, apart=doubts.apart(table, places), places=places)
+    return Annotations(rows, understood, warnings)
 
 
 def _seen_again(table: Table, places: Mapping[str, Sequence[int]]) -> Table:

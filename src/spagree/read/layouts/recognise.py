@@ -15,7 +15,7 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, nw
 from spagree.read.columns import Roles, Sampled, columns_at, plain_text, rows_of, sort_out, whole_rows
 from spagree.read.layouts import doubts, lists
 from spagree.read.request import Request
-from spagree.read.table import Layout, Table, listed, shown
+from spagree.read.table import Table, listed, shown
 from spagree.read.words import is_item, is_numbered, is_person, named_like, phrases, plain_name, ranked, words, words_of
 
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2
@@ -248,9 +248,11 @@ def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles, request:
     return UndecidedError(says, ways, others)
 
 
-def single_labels(table: Table, layout: Layout, request: Request) -> tuple[str, Iterator[list[str]]] | None:
+def single_labels(
+    table: Table, places: Mapping[str, Sequence[int]], request: Request
+) -> tuple[str, Iterator[list[str]]] | None:
     """What to say of a guessed label where no item has a second one, and nobody is named: perhaps it is a majority."""
-    places, rows = layout.shown, len(table.sample)
+    rows = len(table.sample)
     if request.names(LABEL) or table.is_positional or ANNOTATOR in places or rows < FEWEST_ROWS:
         return None
     if len(table.free(places)) < FEWEST_PEOPLE or table.different(places[ITEM]) < rows:

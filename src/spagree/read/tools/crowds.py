@@ -22,18 +22,7 @@ from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import file_records, members, records, split_columns
 from spagree.read.tools.source import FOLDER, OBJECTS, TABLE, Source, first_objects
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value, shows
-from spagree.read.tools.values import (
-    Record,
-    answer,
-    cell,
-    decoded,
-    first,
-    from_text,
-    item_text,
-    known,
-    one_or_more,
-    part,
-)
+from spagree.read.tools.values import Record, answer, decoded, first, from_text, known, one_or_more
 from spagree.read.words import texts as texts_of
 
 HIT_INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
@@ -64,18 +53,16 @@ def batch_responses(source: Source, options: ReaderOptions) -> Iterator[Response
     named = {*HIT_FIELDS, options.item, options.time, options.by, options.cluster, *texts.values()}
     rows = list(records(source, options, lambda name: name in named or name.startswith((ANSWER, HIT_INPUT)), OMITTED))
     if options.item is None and "" in texts:
-        _tell_repeats(inputs, [row for _, _, row in rows], texts[""], options)
-    given = [_answers(place, row) for place, _, row in rows]
+        _tell_repeats(inputs, rows, texts[""], options)
+    given = [*map(_answers, rows)]
     numbers = _numbers(inputs, dict.fromkeys(field for answers in given for field in answers))
-    for (place, line, row), answers in zip(rows, _ticked(given), strict=True):
-        item, who = cell(row, options.item or "HITId", place), known(row.get("WorkerId"))
-        time, status = (
-            known(row.get(options.time or "SubmitTime")),
-            (row.get("AssignmentStatus") or "submitted").lower(),
-        )
+    for row, answers in zip(rows, _ticked(given), strict=True):
+        item, who = row.cell(options.item or "HITId"), known(row.get("WorkerId"))
+        time = known(row.get(options.time or "SubmitTime"))
+        status = (row.get("AssignmentStatus") or "submitted").lower()
         text = known(row.get(texts[""])) if "" in texts else None
         fields = {**row, **{name.removeprefix(HIT_INPUT): row[name] for name in row if name.startswith(HIT_INPUT)}}
-        response = Response(item, who, answers, time, status, row=line, text=text, fields=fields)
+        response = Response(item, who, answers, time, status, row=row.number, text=text, fields=fields)
         common = {field: value for field, value in answers.items() if field not in numbers}  # about the HIT itself
         if common or not numbers:
             yield response._replace(answers=common)
@@ -88,17 +75,17 @@ def batch_responses(source: Source, options: ReaderOptions) -> Iterator[Response
             yield response._replace(item=f"{item} {number}", answers=items[number], text=own)
 
 
-def _answers(place: str, row: Record) -> dict[str, Value]:
+def _answers(row: Record) -> dict[str, Value]:
     """The answers by field, without the ids that a form sent along."""
     fields = {name: text for name, text in row.items() if name.startswith(ANSWER) and name != CROWD}
     texts = {name.removeprefix(ANSWER): text for name, text in fields.items()}
     answers = {name: from_text(text) for name, text in texts.items() if name.lower() not in OLD}
     if row.get(CROWD):
-        found = decoded(row[CROWD], place, CROWD)
+        found = decoded(row[CROWD], row.place, CROWD)
         elements = found[0] if isinstance(found, list) and found else found
         if not isinstance(elements, dict):
-            raise DataError(f"{place}: {CROWD} holds no answers; export it again")
-        answers |= {name: crowd_value(value, place) for name, value in elements.items()}
+            raise DataError(f"{row.place}: {CROWD} holds no answers; export it again")
+        answers |= {name: crowd_value(value, row.place) for name, value in elements.items()}
     return answers
 
 
@@ -225,12 +212,12 @@ def recognise_answers(source: Source) -> bool:
     )
 
 
-def _is_answers(record: Record) -> bool:
+def _is_answers(record: Mapping[str, Any]) -> bool:
     answers = record.get("answers", record.get(HUMAN_LOOP))
     return isinstance(answers, list) and all(isinstance(answer, dict) and "workerId" in answer for answer in answers)
 
 
-def _workers(record: Record) -> list[tuple[str, Any]]:
+def _workers(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The answers that custom jobs keep in the manifest, by label name."""
     inner = [(name, value.get(ALL_WORKERS)) for name, value in record.items() if isinstance(value, dict)]
     return [each for each in (*inner, ("", record.get(ALL_WORKERS))) if isinstance(each[1], list)]
@@ -239,34 +226,34 @@ def _workers(record: Record) -> list[tuple[str, Any]]:
 def worker_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every answer of every worker; a file's folder is its item."""
     for file in _files(source):
-        for place, number, record in file_records(file, options):
+        for record in file_records(file, options):
             item = Path(file.name).parent.name or Path(file.name).stem
             text, row, fields = None, None, NO_FIELDS
             if HUMAN_LOOP in record:
-                shown, names = part(record, "inputContent", dict, place), ("taskObject", "text", "initialValue")
-                item, text = cell(record, "humanLoopName", place), item_text(shown, options, place, *names)
+                shown, names = record.part("inputContent", dict), ("taskObject", "text", "initialValue")
+                item, text = record.cell("humanLoopName"), shown.item_text(options, *names)
                 given = [("", each) for each in record[HUMAN_LOOP]]
             elif _is_answers(record):
                 given = [("", each) for each in record["answers"]]
             elif by_label := _workers(record):
-                item = first(record, ("source-ref", "source", "datasetObjectId")) or str(number)
-                text, row, fields = item_text(record, options, place, "source", "source-ref"), number, record
+                item = first(record, ("source-ref", "source", "datasetObjectId")) or str(record.number)
+                text, row, fields = record.item_text(options, "source", "source-ref"), record.number, record
                 given = [(name, each) for name, workers in by_label for each in workers]
             else:
                 raise DataError(
-                    f"{place}: the output manifest holds one consolidated label per object and no workers, so "
+                    f"{record.place}: the output manifest holds one consolidated label per object and no workers, so "
                     "agreement cannot be measured; give the folder annotations/worker-response of the job's output"
                 )
-            for name, each in given:
-                content: Any = part(each, "answerContent", dict, place)
+            for name, each in ((name, record.at(each)) for name, each in given):
+                content: Any = each.part("answerContent", dict)
                 if fields:  # of a custom job
-                    content = part(each, "annotationData", dict, place).get("content")
+                    content = each.part("annotationData", dict).get("content")
                 if isinstance(content, str):
-                    content = decoded(content, place, "the content of an annotation")
+                    content = decoded(content, record.place, "the content of an annotation")
                 answers: dict[str, Value] = {name: known(content)}
                 if isinstance(content, dict):
-                    answers = {key: crowd_value(value, place) for key, value in content.items()}
-                identity = part(part(each, "workerMetadata", dict, ""), "identityData", dict, "")
+                    answers = {key: crowd_value(value, record.place) for key, value in content.items()}
+                identity = each.part("workerMetadata", dict).part("identityData", dict)
                 # --annotator sub is the person, the same in every work team
                 who = identity.get(options.annotator) if options.annotator else each.get("workerId")
                 time = known(each.get("submissionTime"))
@@ -308,15 +295,15 @@ def appen_responses(source: Source, options: ReaderOptions) -> Iterator[Response
             "download the full report of the job (Results, Full)"
         )
     judgements = list(records(source, options))
-    questions = _questions([row for _, _, row in judgements], source, options)
-    for place, line, row in judgements:
-        item, who = cell(row, options.item or "_unit_id", place), known(cell(row, "_worker_id", place))
+    questions = _questions(judgements, source, options)
+    for row in judgements:
+        item, who = row.cell(options.item or "_unit_id"), known(row.cell("_worker_id"))
         given = {name: row[name].split("\n") for name in questions}
         answers = {name: one_or_more(boxes) if len(boxes) > 1 else from_text(boxes[0]) for name, boxes in given.items()}
         time, is_gold = known(row.get(options.time or "_created_at")), row.get("_golden", "").lower() == "true"
         status = "tainted" if row.get("_tainted", "").lower() == "true" else "trusted"
-        text = item_text(row, options, place, *(name for name in texts_of("appen") if name not in questions))
-        yield Response(item, who, answers, time, status, is_gold, line, text, fields=row)
+        text = row.item_text(options, *(name for name in texts_of("appen") if name not in questions))
+        yield Response(item, who, answers, time, status, is_gold, row.number, text, fields=row)
 
 
 def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -> tuple[str, ...]:
@@ -325,7 +312,7 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
     if options.question in names:
         return (options.question,)
     tested = {name for name in names if name + GOLD in source.keys}
-    answers, doubtful = split_columns([(cell(row, "_unit_id", source.name), row) for row in rows], names)
+    answers, doubtful = split_columns([(row.cell("_unit_id"), row) for row in rows], names)
     if tested:
         return tuple(name for name in names if name in tested or name in answers)
     if not answers:
@@ -361,30 +348,30 @@ def toloka_responses(source: Source, options: ReaderOptions) -> Iterator[Respons
 
     The website writes the tasks of a page without the assignment, followed by a row with the assignment only.
     """
-    page: list[tuple[str, int, Record]] = []
-    for place, line, row in records(source, options):
-        if not cell(row, WORKER, place):
-            page.append((place, line, row))
+    page: list[Record] = []
+    for row in records(source, options):
+        if not row.cell(WORKER):
+            page.append(row)
             continue
         has_task = any(text for name, text in row.items() if name.startswith((INPUT, OUTPUT)))
-        page += [(place, line, row)] if has_task else []
+        page += [row] if has_task else []
         times = (options.time,) if options.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
         who, time, status = known(row[WORKER]), first(row, times), (row.get(STATUS) or "approved").lower()
-        for place_of_task, number, task in page:
+        for task in page:
             inputs = [text for name, text in task.items() if name.startswith(INPUT)]
             whole = inputs[0] if len(inputs) == 1 else json.dumps(inputs, ensure_ascii=False)
             # the number of the task or, if the file has none, all its inputs
-            item = cell(task, options.item, place_of_task) if options.item else known(task.get(TASK)) or known(whole)
+            item = task.cell(options.item) if options.item else known(task.get(TASK)) or known(whole)
             given = {name.removeprefix(OUTPUT): text for name, text in task.items() if name.startswith(OUTPUT)}
             answers = {name: from_text(text) for name, text in given.items()}
             is_gold = any(text for name, text in task.items() if name.startswith(CONTROL))
-            text = item_text(task, options, place_of_task, *(INPUT + name for name in texts_of("toloka")))
+            text = task.item_text(options, *(INPUT + name for name in texts_of("toloka")))
             fields = {**task, **{name: text for name, text in row.items() if text}}
-            yield Response(item, who, answers, time, status, is_gold, number, text, fields=fields)
+            yield Response(item, who, answers, time, status, is_gold, task.number, text, fields=fields)
         page = []
     if page:
         raise DataError(
-            f"{page[0][0]}: {count(len(page), 'task')} without the row of the assignment that should follow; "
+            f"{page[0].place}: {count(len(page), 'task')} without the row of the assignment that should follow; "
             "the file seems to be truncated: download it again"
         )
 
@@ -408,39 +395,41 @@ NOT_LOGGED_IN = "not-logged-in-"
 def zooniverse_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each classification; tasks of different workflows are different questions."""
     wanted = WANTED | {options.item, options.annotator, options.time}
-    rows = [(*entry, _tasks(entry[0], entry[2])) for entry in records(source, options, wanted.__contains__)]
-    asked = {(flow, task, text) for *_, tasks in rows for flow, task, text, _ in tasks}
+    rows = [(row, _tasks(row)) for row in records(source, options, wanted.__contains__)]
+    asked = {(flow, task, text) for _, tasks in rows for flow, task, text, _ in tasks}
     flows = Counter(task for _, task in {(flow, task) for flow, task, _ in asked})
     labels = Counter((flow, task) for flow, task, text in asked if text)
     unknown = 0
-    for place, line, row, tasks in rows:
+    for row, tasks in rows:
         answers: dict[str, Value] = {}
         for flow, task, label, value in tasks:  # with its workflow and text where one name asks different things
             name = f"{flow}/{task}" if flows[task] > 1 else task
             name += f": {label}" if label and labels[flow, task] > 1 else ""
-            answers.update(_values(place, name, value))
-        who = known(cell(row, options.annotator or "user_name", place))
+            answers.update(_values(row.place, name, value))
+        who = known(row.cell(options.annotator or "user_name"))
         unknown += (who or "").startswith(NOT_LOGGED_IN)
-        item, is_gold = cell(row, options.item or "subject_ids", place), row.get("gold_standard", "").lower() == "true"
-        data = decoded(row.get("subject_data") or "{}", place, "subject_data")  # the manifest of the subject's upload
-        subjects = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
-        time, subject = known(row.get(options.time or "created_at")), subjects[0] if subjects else {}
-        text = item_text(subject, options, place, *texts_of("zooniverse")) if subject else None
+        item, is_gold = row.cell(options.item or "subject_ids"), row.get("gold_standard", "").lower() == "true"
+        # the manifest of the subject's upload
+        data = decoded(row.get("subject_data") or "{}", row.place, "subject_data")
+        manifest = row.at(data if isinstance(data, dict) else {})
+        subjects = [manifest.part(name, dict) for name in manifest]
+        time, subject = known(row.get(options.time or "created_at")), subjects[0] if subjects else manifest
+        text = subject.item_text(options, *texts_of("zooniverse")) if subject else None
         is_empty, fields = all(isinstance(value, Marks) for value in answers.values()), {**row, "subject": subject}
-        yield Response(known(item), who, answers, time, "", is_gold, line, text, is_empty, fields)
+        yield Response(known(item), who, answers, time, "", is_gold, row.number, text, is_empty, fields)
     if unknown:
         size = count(unknown, "classification", "classifications")
         message = f"{size} by people who were not logged in: each internet address counts as one annotator"
         options.warnings.append(Warning("not_logged_in", message))
 
 
-def _tasks(place: str, row: Record) -> list[tuple[str, str, str, Any]]:
+def _tasks(row: Record) -> list[tuple[str, str, str, Any]]:
     """The tasks of a classification: workflow, name, text of the question, and value."""
-    tasks = decoded(cell(row, "annotations", place), place, "annotations")
+    place, tasks = row.place, decoded(row.cell("annotations"), row.place, "annotations")
     if not isinstance(tasks, list) or not all(isinstance(annotation, dict) for annotation in tasks):
         raise DataError(f"{place}: annotations should be a list of tasks, found {shown(as_text(tasks))}; export again")
     flow = row.get("workflow_id", "")
-    return [(flow, cell(each, "task", place), as_text(each.get("task_label")), each.get("value")) for each in tasks]
+    return [(flow, row.at(each).cell("task"), as_text(each.get("task_label")), each.get("value")) for each in tasks]
 
 
 def _values(place: str, task: str, value: Any) -> list[tuple[str, Value]]:

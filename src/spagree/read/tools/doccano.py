@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from spagree.errors import DataError
+from spagree.read.databases.queries import opened
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
 from spagree.read.tools.marks import UTF16, Mark, Marks
-from spagree.read.tools.records import file_records, members, opened
+from spagree.read.tools.records import file_records, members
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
-from spagree.read.tools.tool import Placed, ReaderOptions, Response, Tool, Value
-from spagree.read.tools.values import Record, answer, cell, item_text, known, one_or_more
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.values import Record, answer, known, one_or_more
 from spagree.read.words import texts
 
 QUESTION = "label"
@@ -34,7 +35,7 @@ CONFIRMED = """
     JOIN auth_user u ON u.id = s.confirmed_by_id ORDER BY s.id"""
 
 
-Entry = tuple[str, str, str | None, str, int | None, Record]  # question, member, time, place, number, record
+Entry = tuple[str, str, str | None, Record]  # question, member, time, record
 
 
 def recognise(source: Source) -> bool:
@@ -69,10 +70,10 @@ def _is_member(file: File) -> bool:
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The labels of each member; the list is empty if they have not seen the example."""
     entries = _of_database if source.shape in (DATABASE, SERVER) else _of_files
-    for question, who, time, place, number, record in entries(source, options):
-        item, text = cell(record, options.item or "id", place), item_text(record, options, place, *texts("doccano"))
-        answers = {question: _value(place, record)}
-        yield Response(known(item), who, answers, time, row=number, text=text, fields=record)
+    for question, who, time, record in entries(source, options):
+        item, text = record.cell(options.item or "id"), record.item_text(options, *texts("doccano"))
+        answers = {question: _value(record)}
+        yield Response(known(item), who, answers, time, row=record.number or None, text=text, fields=record)
 
 
 def _of_files(source: Source, options: ReaderOptions) -> Iterator[Entry]:
@@ -87,36 +88,36 @@ def _of_files(source: Source, options: ReaderOptions) -> Iterator[Entry]:
                 "(db.sqlite3), which can be read directly"
             )
         if not file.name.endswith(".txt"):
-            for place, number, record in file_records(file, options):
-                yield QUESTION, who, None, place, number, record
+            yield from ((QUESTION, who, None, record) for record in file_records(file, options))
             continue
         # fastText: labels, then the text, which serves as the id that it lacks
         content = as_utf8(file, options.encoding, options.scratch).path.read_text("utf-8-sig")
         for number, line in enumerate(content.splitlines(), 1):
             labels = [word.removeprefix(FASTTEXT) for word in line.split() if word.startswith(FASTTEXT)]
             text = " ".join(word for word in line.split() if not word.startswith(FASTTEXT))
-            yield QUESTION, who, None, f"{file.name}:{number}", number, {"id": text, "text": text, "label": labels}
+            fields = {"id": text, "text": text, "label": labels}
+            yield QUESTION, who, None, Record(fields, f"{file.name}:{number}", number)
 
 
 def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
     """Of each person and example, one record; confirming it without a label is an empty answer."""
-    with opened(source) as connection:
+    with opened(source.path, source.name, is_ours=True) as connection:
         table = [*connection.execute(CATEGORIES), *connection.execute(CONFIRMED)]
     names = ("project", "id", "text", "username")
-    rows: Iterable[Placed] = [("doccano", n, dict(zip(names, row, strict=False))) for n, row in enumerate(table)]
+    rows: Iterable[Record] = [Record(dict(zip(names, row, strict=False)), "doccano", n) for n, row in enumerate(table)]
     given: dict[tuple[str, ...], tuple[Record, list[str], list[str]]] = {}
-    for _, number, record in rows if options.where is None else options.where.filtered(rows):
-        *key, label, time = table[number]
+    for record in rows if options.where is None else options.where.filtered(rows):
+        *key, label, time = table[record.number]
         _, labels, times = given.setdefault(tuple(key), (record, [], []))
         labels += [] if label is None else [label]
         times += [] if label is None and times else [time]
     many = len({row[0] for row in table}) > 1
     for (project, *_, who), (record, labels, times) in given.items():
         question = f"{project}/{QUESTION}" if many else QUESTION
-        yield question, who, max(times), "doccano", None, {**record, "label": labels}
+        yield question, who, max(times), Record({**record, "label": labels}, record.place)
 
 
-def _value(place: str, record: Record) -> Value:
+def _value(record: Record) -> Value:
     """Labels of the example, or marks: [start, end, label], in projects with relations objects.
 
     Nothing is a list for whoever has not seen it, as for whoever marked nothing. Browsers count UTF-16 units.
@@ -130,7 +131,7 @@ def _value(place: str, record: Record) -> Value:
         ]
         text = record.get("text")
         marks = [Mark(as_text(name), start, end) for name, start, end in placed]
-        return Marks(place, marks, [text] if isinstance(text, str) else [], (UTF16,))
+        return Marks(record.place, marks, [text] if isinstance(text, str) else [], (UTF16,))
     return one_or_more(labels.split("#")) if isinstance(labels, str) and labels else answer(labels)
 
 

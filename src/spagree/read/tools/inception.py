@@ -19,7 +19,7 @@ from spagree.read.tools.marks import UTF16, Mark, Marks
 from spagree.read.tools.records import elements, inside, records
 from spagree.read.tools.source import ARCHIVE, FOLDER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
-from spagree.read.tools.values import cell, item_text, known
+from spagree.read.tools.values import known
 
 PLACE = ("Type", "Collection", "Document", "Layer", "Feature", "Position")
 TOOL_COLUMNS = frozenset((*PLACE, "Flags"))
@@ -93,15 +93,15 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     if source.shape in (FOLDER, ARCHIVE):
         yield from _documents(source)
         return
-    for place, line, row in records(source, options):
-        layer, feature = cell(row, "Layer", place), cell(row, "Feature", place)
-        item = " ".join(filter(None, (cell(row, name, place) for name in ("Collection", "Document", "Position"))))
-        text = item_text(row, options, place)
+    for row in records(source, options):
+        layer, feature = row.cell("Layer"), row.cell("Feature")
+        item = " ".join(filter(None, (row.cell(name) for name in ("Collection", "Document", "Position"))))
+        text = row.item_text(options)
         absent = ABSENT if "Flags" in row else ABSENT | {"null"}  # as releases before that column wrote
         for name in row:
             if name and name not in TOOL_COLUMNS and row[name] not in absent:
                 value = None if row[name] == EMPTY else known(row[name])
-                yield Response(item, name, {_question(layer, feature): value}, row=line, text=text, fields=row)
+                yield Response(item, name, {_question(layer, feature): value}, row=row.number, text=text, fields=row)
 
 
 def _question(layer: str, feature: str) -> str:

@@ -13,18 +13,19 @@ from sys import intern
 from typing import Any
 
 from spagree.errors import DataError, FileError, Warning, count, opt, shown
+from spagree.read.databases.queries import opened
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.tools.marks import CHARACTERS, UTF16, Mark, Marks
-from spagree.read.tools.records import opened, records, split_columns
+from spagree.read.tools.records import records, split_columns
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import KEPT, NO_FIELDS, ReaderOptions, Response, Tool, Value, address_in, shows
-from spagree.read.tools.values import Record, answer, cell, chosen, decoded, item_text, known, one_or_more, part
+from spagree.read.tools.values import Record, answer, chosen, decoded, known, one_or_more
 from spagree.read.words import texts as usual_texts
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
 ROWS = ("annotation_id", "annotator", "lead_time")
 Aliases = Mapping[str, Mapping[str, str]]  # stored value of a choice → its text, by control
-Entry = tuple[str, Record, Aliases, str]  # place, task, and what to put before the names of its controls
+Entry = tuple[Record, Aliases, str]  # a task, and what to put before the names of its controls
 TOOL_COLUMNS = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
 
 
@@ -32,16 +33,16 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """All annotations, numbered as Label Studio numbers them, then drafts; predictions do not count."""
     seen = Seen()
     tasks = _of_database if source.shape in (DATABASE, SERVER) else _of_files
-    for place, task, named, prefix in tasks(source, options):
-        data = part(task, "data", dict, place)
-        item = cell(data, options.item, place) if options.item else cell(task, "id", place)
-        text = item_text(data, options, place, *usual_texts("label-studio"))
-        for position, annotation in enumerate(part(task, "annotations", list, place), 1):
+    for task, named, prefix in tasks(source, options):
+        data = task.part("data", dict)
+        item = data.cell(options.item) if options.item else task.cell("id")
+        text = data.item_text(options, *usual_texts("label-studio"))
+        for position, annotation in enumerate(task.part("annotations", list), 1):
             if not isinstance(annotation, dict) or "result" not in annotation:
                 is_object = isinstance(annotation, dict)
                 found = "has no 'result'" if is_object else f"should be an object, found {shown(as_text(annotation))}"
                 raise DataError(
-                    f"{place}: annotation {position}: {found}; export the annotations with all their fields"
+                    f"{task.place}: annotation {position}: {found}; export the annotations with all their fields"
                 )
             author, editor = annotation.get("completed_by"), annotation.get("updated_by")
             by = person(author, options)
@@ -52,15 +53,15 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             status = KEPT if "annotation_id" in task else status  # rows do not say that they were submitted
             is_gold, digits = annotation.get("ground_truth") is True, as_text(annotation.get("id"))
             number = int(digits) if digits.isdecimal() else 0
-            by_suffix = answers(place, part(annotation, "result", list, place), named, seen, data, prefix)
+            by_suffix = answers(task.at(annotation), named, seen, data, prefix)
             is_whole = status != "cancelled" and len(by_suffix) == 1
             for suffix, values in by_suffix.items():
                 if values or len(by_suffix) == 1:
                     yield Response(item + suffix, by, values, time, status, is_gold, number, text, is_whole, task)
-        for draft in part(task, "drafts", list, place):
+        for draft in task.part("drafts", list):
             if isinstance(draft, dict):
-                by, result = person(draft.get("user"), options), part(draft, "result", list, place)
-                for suffix, values in answers(place, result, named, seen, data, prefix).items():
+                by = person(draft.get("user"), options)
+                for suffix, values in answers(task.at(draft), named, seen, data, prefix).items():
                     yield Response(item + suffix, by, values, status="draft", row=AFTER_ALL, text=text, fields=task)
     if seen.edited:
         edited = count(seen.edited, "annotation was", "annotations were")
@@ -80,22 +81,23 @@ def _of_files(source: Source, options: ReaderOptions) -> Iterator[Entry]:
     They do not mark skips and ground truth; tasks that nobody annotated have a row without an annotation.
     """
     named, made = config_aliases(options), options.time or "created_at"
-    rows: list[tuple[str, Record]] = []
-    for place, _, record in records(source, options):
+    rows: list[Record] = []
+    for record in records(source, options):
         if "annotations" in record:
-            yield place, record, named, ""
+            yield record, named, ""
         else:
-            rows.append((place, record))
-    controls = _controls([row for _, row in rows], options.question)
-    for place, row in rows:
+            rows.append(record)
+    controls = _controls(rows, options.question)
+    for row in rows:
         if known(row.get("annotation_id")):
             given = {name: row[name] for name in controls if name in row}
             result = [{"from_name": name, "value": value} for name in given for value in _values(given[name])]
             who = row.get("annotator") if options.annotator in NUMBER_OF_USER else None
             annotation = {"id": row["annotation_id"], made: row.get(made), "completed_by": who, "result": result}
             data = {name: value for name, value in row.items() if name not in controls}
-            about = {"id": cell(row, "id", ""), "annotation_id": row["annotation_id"]}
-            yield place, {**given, **about, "data": data, "annotations": [annotation]}, named, ""
+            about = {"id": row.cell("id"), "annotation_id": row["annotation_id"]}
+            task = {**given, **about, "data": data, "annotations": [annotation]}
+            yield Record(task, row.place), named, ""
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
@@ -121,7 +123,7 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
     return tuple(name for name in names if name in wanted)
 
 
-def _values(value: Any) -> list[Record]:
+def _values(value: Any) -> list[dict[str, Any]]:
     """The results in a cell: one choice is a bare text, several are an object, other controls a list of objects."""
     if isinstance(value, str) and value[:2] in ('{"', '["', "[{"):
         with suppress(ValueError):
@@ -133,7 +135,7 @@ def _values(value: Any) -> list[Record]:
     return [{"choices": value if isinstance(value, list) else [value]}] if known(value) else []
 
 
-def link(task: Record) -> str | None:
+def link(task: Mapping[str, Any]) -> str | None:
     """The task's address in Label Studio, if an uploaded file reveals it; otherwise the address in its data."""
     data, project, number = task.get("data"), task.get("project"), task.get("id")
     for value in data.values() if isinstance(data, dict) and project is not None else ():
@@ -198,14 +200,16 @@ def config_aliases(options: ReaderOptions) -> Aliases:
 
 
 def answers(
-    place: str, result: Sequence[Any], named: Aliases, seen: Seen, data: Record = NO_FIELDS, prefix: str = ""
+    annotation: Record, named: Aliases, seen: Seen, data: Mapping[str, Any] = NO_FIELDS, prefix: str = ""
 ) -> dict[str, dict[str, Value]]:
     """The answers of an annotation by item of a list ("" for the whole task) and control; regions are marks."""
     by_suffix: dict[str, dict[str, Value]] = {"": {}}
-    for entry in result:
+    for entry in annotation.part("result", list):
         if not isinstance(entry, dict):
-            raise DataError(f"{place}: a result should be an object, found {shown(as_text(entry))}")
-        value, control, number = part(entry, "value", dict, place), entry.get("from_name"), entry.get("item_index")
+            raise DataError(f"{annotation.place}: a result should be an object, found {shown(as_text(entry))}")
+        value, control, number = entry.get("value"), entry.get("from_name"), entry.get("item_index")
+        if type(value) is not dict:  # seldom: most are not copied into a record
+            value = annotation.at(entry).part("value", dict)
         if not control:
             continue
         name, aliased = intern(prefix + str(control)), named.get(str(control))
@@ -215,7 +219,7 @@ def answers(
             new = _marks(value)
             if before is None:
                 texts_in = [] if not new or new[0].quote is None else _texts(data, new[0].quote)
-                before = labels[name] = Marks(place, [], texts_in, (CHARACTERS, UTF16))
+                before = labels[name] = Marks(annotation.place, [], texts_in, (CHARACTERS, UTF16))
             if isinstance(before, Marks):
                 before.marks.extend(new)
             continue
@@ -231,7 +235,7 @@ def answers(
     return by_suffix
 
 
-def _marks(value: Record) -> list[Mark]:
+def _marks(value: Mapping[str, Any]) -> list[Mark]:
     """A mark for each label of a region, with its place in a text, in all paragraphs of a dialogue, or in seconds."""
     kind = next((key for key in value if key.endswith("labels")), None)
     if kind is None:
@@ -247,7 +251,7 @@ def _marks(value: Record) -> list[Mark]:
 FETCHED = re.compile(r"(\w+:/)?/\S+")  # the address of what the page fetches
 
 
-def _texts(data: Record, quote: str) -> list[str]:
+def _texts(data: Mapping[str, Any], quote: str) -> list[str]:
     """What may have been marked in a task: its texts, and the paragraphs of its dialogues joined.
 
     None if the page fetched a text that none here has the first mark of.
@@ -269,7 +273,7 @@ def person(who: Any, options: ReaderOptions) -> str | None:
     return str(who) if options.annotator in NUMBER_OF_USER else None
 
 
-def simple_value(value: Record) -> Value:
+def simple_value(value: Mapping[str, Any]) -> Value:
     """What a control stores, whatever its kind; a path of a taxonomy is one option."""
     if "taxonomy" in value:
         paths = value["taxonomy"] if isinstance(value["taxonomy"], list) else []
@@ -299,7 +303,7 @@ PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
     """A task for every annotation, and for every draft that belongs to none."""
-    with opened(source) as connection:
+    with opened(source.path, source.name, is_ours=True) as connection:
         configs = dict(connection.execute(PROJECTS).fetchall())
         queries = (("annotation", ANNOTATIONS), ("draft", DRAFTS))
         entries = [(what, row) for what, query in queries for row in connection.execute(query)]
@@ -307,8 +311,9 @@ def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
     many = len({row[2] for _, row in entries}) > 1
     for what, (number, task_number, project, data, result, user, email, *more) in entries:
         place = f"{what} {number}"
-        task = {"id": task_number, "project": project, "data": decoded(data or "{}", place, "its data")}
-        if options.where is not None and not any(True for _ in options.where.filtered([("", 0, task)])):
+        fields = {"id": task_number, "project": project, "data": decoded(data or "{}", place, "its data")}
+        task = Record(fields, place)
+        if options.where is not None and not any(True for _ in options.where.filtered([task])):
             continue
         who = email if options.annotator == "email" else user if options.annotator in NUMBER_OF_USER else None
         given: dict[str, Any] = {"id": number, "result": decoded(result or "[]", place, "its result")}
@@ -319,7 +324,7 @@ def _of_database(source: Source, options: ReaderOptions) -> Iterator[Entry]:
             given |= {"completed_by": who, "created_at": created, "updated_at": updated}
             given |= {"was_cancelled": cancelled in TRUE, "ground_truth": gold in TRUE}
             task["annotations"] = [given | ({"updated_by": editor} if editor != user else {})]
-        yield place, task, from_user or aliases(configs.get(project) or ""), f"{project}/" if many else ""
+        yield task, from_user or aliases(configs.get(project) or ""), f"{project}/" if many else ""
 
 
 TOOL = Tool(

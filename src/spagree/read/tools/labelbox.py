@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
-from spagree.read.tools.values import Record, cell, entries, item_text, known, one_or_more, part
+from spagree.read.tools.values import Record, entries, known, one_or_more
 from spagree.read.words import texts
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
@@ -17,27 +18,27 @@ OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every label of every data row, in every project."""
-    for place, number, row in records(source, options):
+    for row in records(source, options):
         if all(name in row for name in IMPORT):
             raise DataError(
-                f"{place}: a file for importing into Labelbox, without annotators; export the project (NDJSON)"
+                f"{row.place}: a file for importing into Labelbox, without annotators; export the project (NDJSON)"
             )
         if all(name in row for name in OLD):
-            raise DataError(f"{place}: Labelbox's old export format; export the project again (Export v2, NDJSON)")
-        shown = part(row, "data_row", dict, place)
-        item, text = cell(shown, options.item or "id", place), item_text(shown, options, place, *texts("labelbox"))
-        projects = part(row, "projects", dict, place).values()
-        for label in (label for project in projects for label in part(project, "labels", list, place)):
-            details = part(label, "label_details", dict, place)
-            performance = part(label, "performance_details", dict, place)
-            given = part(label, "annotations", dict, place)
+            raise DataError(f"{row.place}: Labelbox's old export format; export the project again (Export v2, NDJSON)")
+        shown = row.part("data_row", dict)
+        item, text = shown.cell(options.item or "id"), shown.item_text(options, *texts("labelbox"))
+        projects = map(row.at, row.part("projects", dict).values())
+        for label in (row.at(label) for project in projects for label in project.part("labels", list)):
+            details = label.part("label_details", dict)
+            performance = label.part("performance_details", dict)
+            given = label.part("annotations", dict)
             answers: dict[str, Value] = {
-                known(classification.get("value")) or cell(classification, "name", place): _value(place, classification)
-                for classification in entries(part(given, "classifications", list, place), place)
+                known(classification.get("value")) or classification.cell("name"): _value(classification)
+                for classification in entries(given.part("classifications", list), row.place)
             }
-            marks = Marks(place)
-            for marked in part(given, "objects", list, place):  # spans of texts, or regions of images
-                where = part(marked, "location", dict, place)
+            marks = Marks(row.place)
+            for marked in given.part("objects", list):  # spans of texts, or regions of images
+                where = row.at(marked).part("location", dict)
                 last = where.get("end")  # the last character
                 marks.marks.append(Mark(_name(marked), where.get("start"), last if last is None else int(last) + 1))
             answers["objects"] = marks
@@ -45,20 +46,20 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             status = "skipped" if performance.get("skipped") is True else "submitted"
             is_gold = performance.get("benchmark_reference_label") is True
             is_gold = is_gold or known(label.get("label_kind")) == "Benchmark"
-            yield Response(item, who, answers, time, status, is_gold, number, text, len(answers) == 1, shown)
+            yield Response(item, who, answers, time, status, is_gold, row.number, text, len(answers) == 1, shown)
 
 
-def _value(place: str, classification: Record) -> Value:
+def _value(classification: Record) -> Value:
     """The answer to a classification: one choice, several, or a text."""
     if "checklist_answers" in classification:
-        options = entries(part(classification, "checklist_answers", list, place), place)
+        options = entries(classification.part("checklist_answers", list), classification.place)
         return one_or_more(map(_name, options))
     if "radio_answer" in classification:
-        return known(_name(part(classification, "radio_answer", dict, place)))
-    return known(part(classification, "text_answer", dict, place).get("content"))
+        return known(_name(classification.part("radio_answer", dict)))
+    return known(classification.part("text_answer", dict).get("content"))
 
 
-def _name(choice: Record) -> str:
+def _name(choice: Mapping[str, Any]) -> str:
     return known(choice.get("value")) or known(choice.get("name")) or ""
 
 

@@ -16,13 +16,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 from spagree.errors import DataError, Warning, count, listed
+from spagree.read.databases.queries import opened
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.tools.marks import BYTES, CHARACTERS, UTF16, Mark, Marks
-from spagree.read.tools.records import elements, file_records, inside, members, opened
+from spagree.read.tools.records import elements, file_records, inside, members
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
-from spagree.read.tools.values import Record, cell, entries, first
+from spagree.read.tools.values import Record, entries, first
 
 SPAN = re.compile(r"T\d+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t?(.*)")
 
@@ -76,22 +77,22 @@ def factgenie_responses(source: Source, options: ReaderOptions) -> Iterator[Resp
     """The spans of each annotator in each output; an empty list is an output without errors."""
     given = [entry for file in members(source, ".jsonl") for entry in file_records(file, options)]
     names = CATEGORY.findall((Path(source.path) / "config.yaml").read_text("utf-8")) if source.shape == FOLDER else []
-    texts = {_example(record, place): as_text(record["output"]) for place, _, record in given if "output" in record}
-    for place, number, record in given:
+    texts = {_example(record): as_text(record["output"]) for record in given if "output" in record}
+    for record in given:
         if "annotations" in record:
-            item, who = _example(record, place), first(record, (options.annotator or "annotator_group",))
-            marks = Marks(place, [], [texts[item]] if item in texts else [])
-            for span in entries(record["annotations"], place):
+            item, who = _example(record), first(record, (options.annotator or "annotator_group",))
+            marks = Marks(record.place, [], [texts[item]] if item in texts else [])
+            for span in entries(record["annotations"], record.place):
                 text, kind, start = as_text(span.get("text")), as_text(span.get("type")), span.get("start")
                 name = names[int(kind)] if kind.isdecimal() and int(kind) < len(names) else kind
                 end: Any = None if start is None else int(as_text(start)) + len(text)
                 marks.marks.append(Mark(name, start, end, text))
-            yield Response(item, who, {"category": marks}, row=number, text=texts.get(item), fields=record)
+            yield Response(item, who, {"category": marks}, row=record.number, text=texts.get(item), fields=record)
 
 
-def _example(record: Record, place: str) -> str:
+def _example(record: Record) -> str:
     """What identifies an output; files spell the same system phi3.5 and phi3-5."""
-    return " ".join(cell(record, name, place).replace(".", "-") for name in EXAMPLE)
+    return " ".join(record.cell(name).replace(".", "-") for name in EXAMPLE)
 
 
 FACTGENIE = Tool(
@@ -290,7 +291,7 @@ def _database(
             projects = [replace(source, name=str(path), path=str(path), shape=DATABASE) for path in paths]
         found: list[tuple[str, Any]] = []
         for project in projects:
-            with opened(project) as connection:
+            with opened(project.path, project.name, is_ours=True) as connection:
                 found += [(Path(project.path).stem, row) for row in connection.execute(query)]
         if alone and len({row[1] for _, row in found}) == 1:
             raise DataError(f"{source.name}: {alone}")

@@ -7,7 +7,7 @@ annotators and of labels, in any of three layouts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import members, records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.read.tools.values import Record, answer, entries, first, item_text, known, part
+from spagree.read.tools.values import Record, answer, entries, first, known
 from spagree.read.words import plain_name, ranked, texts, words
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
@@ -47,40 +47,42 @@ def _is_v1(value: Any) -> bool:
 def argilla_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions do not count."""
     is_unsure = False
-    for place, number, record in records(source, options):
+    for record in records(source, options):
         if all(name in record for name in ALONE):
             raise DataError(
-                f"{place}: one annotation per record, not one per annotator, so agreement cannot be measured; "
+                f"{record.place}: one annotation per record, not one per annotator, so agreement cannot be measured; "
                 "export a feedback dataset, whose records keep all responses"
             )
-        item = first(record, (options.item,)) if options.item else first(record, ("id", "external_id")) or str(number)
-        shown_fields = record["fields"] if isinstance(record.get("fields"), dict) else record  # nested or flat
-        text = item_text(shown_fields, options, place, *texts("argilla"))
+        names = (options.item,) if options.item else ("id", "external_id")
+        item = first(record, names) or (None if options.item else str(record.number))
+        is_nested = isinstance(record.get("fields"), dict)
+        shown_fields = record.at(record["fields"]) if is_nested else record
+        text = shown_fields.item_text(options, *texts("argilla"))
         is_unsure = is_unsure or isinstance(record.get("responses"), dict)
-        for question, user, given, status in _given(place, record):
-            answers = {question: _value(place, given)}
-            yield Response(item, known(user), answers, status=as_text(status), row=number, text=text, fields=record)
+        for question, user, given, status in _given(record):
+            answers, status_of = {question: _value(record.place, given)}, as_text(status)
+            yield Response(item, known(user), answers, status=status_of, row=record.number, text=text, fields=record)
     if is_unsure:
         options.warnings.append(Warning("status_unknown", UNSURE))
 
 
-def _given(place: str, record: Record) -> Iterator[tuple[str, Any, Any, Any]]:
+def _given(record: Record) -> Iterator[tuple[str, Any, Any, Any]]:
     """Question, user, value and status of each response, in any of the three forms."""
     if isinstance(record.get("responses"), dict):
         for question, values in record["responses"].items():
-            for each in entries(values, f"{place}: responses to {shown(question)}"):
+            for each in entries(values, f"{record.place}: responses to {shown(question)}"):
                 yield question, each.get("user_id"), each.get("value"), ""
         return
     for key, value in record.items():
         if key.endswith(USERS):  # three parallel lists per question; null if nobody answered
             question = key.removesuffix(USERS)
             names = {"responses": question + RESPONSES, "users": key, "statuses": question + STATUS}
-            lists = {name: part(record, column, list, place) for name, column in names.items()}
+            lists = {name: record.part(column, list) for name, column in names.items()}
             full = {name: each for name, each in lists.items() if each or name != "statuses"}
-            for each in entries(full, f"{place}: {shown(question)}"):
+            for each in entries(full, f"{record.place}: {shown(question)}"):
                 yield question, each["users"], each["responses"], each.get("statuses", "")
         elif _is_v1(value):  # version 1: each question is a column with a list of responses
-            for each in entries(value, f"{place}: {shown(key)}"):
+            for each in entries(value, f"{record.place}: {shown(key)}"):
                 yield key, each.get("user_id"), each.get("value"), each.get("status")
 
 
@@ -136,7 +138,7 @@ def recognise_huggingface(source: Source) -> bool:
     return False
 
 
-def _is_table(record: Record) -> bool:
+def _is_table(record: Mapping[str, Any]) -> bool:
     """One object that holds a table: rows that name their items, as in {"results": […], "count": 7}, or columns."""
     columns = [value for value in record.values() if isinstance(value, list)]
     if len(columns) == len(record) > 1 and all(value and isinstance(value[0], dict) for value in columns):
@@ -161,13 +163,13 @@ def _is_who(name: str) -> bool:
 def huggingface_responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The annotations of each row, in any of the layouts."""
     source = replace(source, files=tuple(members(source, ".arrow", ".parquet")))  # of a folder as datasets saves it
-    for place, number, record in records(source, options):
+    for record in records(source, options):
         scalars = _scalars(record)
         plain = {plain_name(name): name for name in scalars}
         usual = (plain[name] for names in ranked(ITEM) for name in names if name in plain)
-        guess = next((found for name in usual if (found := known(scalars[name]))), str(number))
+        guess = next((found for name in usual if (found := known(scalars[name]))), str(record.number))
         item = known(record.get(options.item)) if options.item else guess
-        text = item_text(scalars, options, place, *texts("huggingface"))
+        text = record.at(scalars).item_text(options, *texts("huggingface"))
         together, who = _together(record), _beside(record)
         given: Any = record[together] if together else []
         if who and not together:  # lists as long as that of the annotators
@@ -175,20 +177,22 @@ def huggingface_responses(source: Source, options: ReaderOptions) -> Iterator[Re
             given = {name: value for name, value in lists.items() if len(value) == len(record[who])}
             if len(given) == 1 and record[who]:
                 sizes = [f"{name} ({len(value)})" for name, value in lists.items()]
-                raise DataError(f"{place}: no list of labels is as long as {shown(who)}; lists: {listed(sizes)}")
-        for annotation in entries(given, place):
+                raise DataError(f"{record.place}: no list of labels is as long as {shown(who)}; lists: {listed(sizes)}")
+        for annotation in entries(given, record.place):
             who = next((name for name in annotation if _is_who(name)), None)
             if who is None:
-                raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(annotation))}")
+                raise DataError(
+                    f"{record.place}: an annotation without an annotator; fields: {listed(list(annotation))}"
+                )
             answers = {name: answer(value) for name, value in annotation.items() if name != who}
-            yield Response(item, known(annotation[who]), answers, row=number, text=text, fields=record)
+            yield Response(item, known(annotation[who]), answers, row=record.number, text=text, fields=record)
 
 
-def _scalars(record: Record) -> Record:
+def _scalars(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if not isinstance(value, list | dict)}
 
 
-def _together(record: Record) -> str | None:
+def _together(record: Mapping[str, Any]) -> str | None:
     """The column that holds annotators with their labels: a list of structures or a structure of lists."""
     for name, value in record.items():
         first = value[0] if isinstance(value, list) and value else value
@@ -198,7 +202,7 @@ def _together(record: Record) -> str | None:
     return None
 
 
-def _beside(record: Record) -> str | None:
+def _beside(record: Mapping[str, Any]) -> str | None:
     """The column with the list of annotators, if there are also lists of labels."""
     return next((name for name, value in record.items() if _is_who(name) and isinstance(value, list)), None)
 

@@ -13,7 +13,7 @@ from spagree.read.files.spreadsheet import open_sheets
 from spagree.read.tools.records import file_records
 from spagree.read.tools.source import ARCHIVE, FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
-from spagree.read.tools.values import answer, cell, from_text, item_text, known
+from spagree.read.tools.values import answer, from_text, known
 from spagree.read.words import texts
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
@@ -38,7 +38,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         raise DataError(f"two files are called {twice!r}; each annotator needs one file with a different name")
     for file in files:
         rows = list(file_records(file, options))
-        names = tuple(dict.fromkeys(name for _, _, row in rows for name in row))
+        names = tuple(dict.fromkeys(name for row in rows for name in row))
         named = {ITEM: options.item, LABEL: options.question, TIME: options.time}
         positions = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions if rows else {}
         lacking = [option for role, option in ((ITEM, opt.item), (LABEL, opt.question)) if role not in positions]
@@ -46,13 +46,13 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             raise ColumnError(f"{file.name}: name the column with {' and '.join(lacking)}; columns: {listed(names)}")
         roles = {role: names[position] for role, position in positions.items()}
         usual = [name for name in texts("per-annotator") if name not in roles.values()]
-        for place, number, row in rows:
+        for row in rows:
             value = row.get(roles[LABEL])
             label = from_text(value) if isinstance(value, str) else answer(value)
             time = known(row.get(roles[TIME])) if TIME in roles else None
-            item = known(cell(row, roles[ITEM], place))
-            text = item_text(row, options, place, *usual)
-            yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number, text=text, fields=row)
+            item = known(row.cell(roles[ITEM]))
+            text = row.item_text(options, *usual)
+            yield Response(item, _who(file), {roles[LABEL]: label}, time, row=row.number, text=text, fields=row)
 
 
 def _who(file: File) -> str:

@@ -14,7 +14,7 @@ from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import file_records, members
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
-from spagree.read.tools.values import Record, cell, item_text, known, one_or_more, part
+from spagree.read.tools.values import Record, known, one_or_more
 from spagree.read.words import texts
 
 REMARK = "free_response"
@@ -39,7 +39,7 @@ class Labelled(NamedTuple):
     item: str
     entered: Sequence[Entered]
     text: str | None = None
-    fields: Record = NO_FIELDS
+    fields: Mapping[str, Any] = NO_FIELDS
 
 
 def recognise(source: Source) -> bool:
@@ -58,45 +58,46 @@ def _is_instance(record: Mapping[str, Any]) -> bool:
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The last state of every user; if there is only a history, the state it leads to."""
     entries = [
-        (file, place, record)
+        (file, record)
         for file in members(source, STATE, HISTORY, INSTANCES, may_be_empty=True)
-        for place, _, record in file_records(file, options)
+        for record in file_records(file, options)
     ]
-    states = [(cell(record, "user_id", place), place, record) for _, place, record in entries if LABELS in record]
-    actions = [(place, record) for _, place, record in entries if "action_type" in record]
+    states = [(record.cell("user_id"), record) for _, record in entries if LABELS in record]
+    actions = [record for _, record in entries if "action_type" in record]
     times: dict[tuple[str, str, str], str] = {}  # of the last change, in the server's local time: enough for ordering
-    for place, action in actions:
-        user, item, schema = (cell(action, name, place) for name in ("user_id", "instance_id", "schema_name"))
+    for action in actions:
+        user, item, schema = (action.cell(name) for name in ("user_id", "instance_id", "schema_name"))
         times[user, item, schema] = max(times.get((user, item, schema), ""), as_text(action.get("timestamp")))
-    users = {user for user, _, _ in states}
-    alone = [(place, action) for place, action in actions if cell(action, "user_id", place) not in users]
+    users = {user for user, _ in states}
+    alone = [action for action in actions if action.cell("user_id") not in users]
     if alone:
         options.warnings.append(Warning("history_only", HISTORY_ONLY))
-    instances = [_instance(file, place, record, options) for file, place, record in entries if _is_instance(record)]
+    instances = [_instance(file, record, options) for file, record in entries if _is_instance(record)]
     yield from _responses(instances, {}, frozenset())
     yield from _spans(states)
     by_item = {
-        (user, item): Labelled(user, item, _entered(f"{place}: {item}", labels))
-        for user, place, state in states
-        for item, labels in part(state, LABELS, dict, place).items()
+        (user, item): Labelled(user, item, _entered(state.at({}, f"{state.place}: {item}"), labels))
+        for user, state in states
+        for item, labels in state.part(LABELS, dict).items()
     }
     yield from _responses([*by_item.values()], times, ALWAYS)
     yield from _responses(_from_actions(alone), times, ALWAYS)
 
 
-def _spans(states: Sequence[tuple[str, str, Record]]) -> Iterator[Response]:
+def _spans(states: Sequence[tuple[str, Record]]) -> Iterator[Response]:
     """What each user marked; where they saved an answer and no span, they saw the item and marked nothing.
 
     The question is the schema, with the field of the item if it shows several texts.
     """
     given: dict[tuple[str, str], dict[str, list[Mark]]] = {}
-    for user, place, state in states:
-        spans = part(state, SPANS, dict, place)
-        for item in (*spans, *part(state, LABELS, dict, place)):
-            where, by_question = f"{place}: {item}", defaultdict[str, list[Mark]](list)
-            for span in part(spans, item, list, place):
-                what = span[0] if isinstance(span, list) and span and isinstance(span[0], dict) else {}
-                question, name = cell(what, "schema", where), cell(what, "name", where)
+    for user, state in states:
+        spans = state.part(SPANS, dict)
+        for item in (*spans, *state.part(LABELS, dict)):
+            where, by_question = f"{state.place}: {item}", defaultdict[str, list[Mark]](list)
+            for span in spans.part(item, list):
+                is_pair = isinstance(span, list) and span and isinstance(span[0], dict)
+                what = state.at(span[0] if is_pair else {}, where)
+                question, name = what.cell("schema"), what.cell("name")
                 if field := known(what.get("target_field")):
                     question = f"{question}:{field}"
                 start, end = what.get("start"), what.get("end")
@@ -141,10 +142,10 @@ def _responses(
             yield Response(f"{item} {row}", user, rated, last, text=text, fields=fields)
 
 
-def _entered(place: str, labels: Any) -> list[Entered]:
+def _entered(record: Record, labels: Any) -> list[Entered]:
     """A list of [{schema, name}, value]; the documentation shows {schema: {labels: {name: true}}}."""
     if isinstance(labels, dict):
-        shown_labels = {schema: part(options, "labels", dict, place) for schema, options in labels.items()}
+        shown_labels = {schema: record.at(options).part("labels", dict) for schema, options in labels.items()}
         return [
             (schema, name, as_text(value))
             for schema, options in shown_labels.items()
@@ -152,11 +153,12 @@ def _entered(place: str, labels: Any) -> list[Entered]:
             if value
         ]
     if not isinstance(labels, list):
-        raise DataError(f"{place}: expected a list of labels, found {shown(as_text(labels))}")
+        raise DataError(f"{record.place}: expected a list of labels, found {shown(as_text(labels))}")
     for pair in labels:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], dict):  # noqa: PLR2004
-            raise DataError(f"{place}: expected [{{schema, name}}, value], found {shown(as_text(pair))}")
-    return [(cell(what, "schema", place), cell(what, "name", place), as_text(value)) for what, value in labels]
+            raise DataError(f"{record.place}: expected [{{schema, name}}, value], found {shown(as_text(pair))}")
+    entered = ((record.at(what), value) for what, value in labels)
+    return [(what.cell("schema"), what.cell("name"), as_text(value)) for what, value in entered]
 
 
 def _label(schema: str, name: str, value: str) -> str:
@@ -169,13 +171,13 @@ def _label(schema: str, name: str, value: str) -> str:
     return value if is_field else name
 
 
-def _from_actions(actions: Sequence[tuple[str, Record]]) -> list[Labelled]:
+def _from_actions(actions: Sequence[Record]) -> list[Labelled]:
     """Replay the history: labels are added, changed and removed."""
     chosen: defaultdict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
-    for place, record in sorted(actions, key=lambda entry: as_text(entry[1].get("timestamp"))):
-        schema, name = cell(record, "schema_name", place), cell(record, "label_name", place)
-        options = chosen[cell(record, "user_id", place), cell(record, "instance_id", place)]
-        action, value = cell(record, "action_type", place), as_text(record.get("new_value"))
+    for record in sorted(actions, key=lambda action: as_text(action.get("timestamp"))):
+        schema, name = record.cell("schema_name"), record.cell("label_name")
+        options = chosen[record.cell("user_id"), record.cell("instance_id")]
+        action, value = record.cell("action_type"), as_text(record.get("new_value"))
         is_off = action in ("delete_label", "remove_label") or value in ("", "false")
         if action == "update_label":
             options.pop((schema, as_text(record.get("old_value"))), None)
@@ -185,17 +187,17 @@ def _from_actions(actions: Sequence[tuple[str, Record]]) -> list[Labelled]:
     return [Labelled(*key, [(*option, value) for option, value in labels.items()]) for key, labels in chosen.items()]
 
 
-def _instance(file: File, place: str, record: Record, options: ReaderOptions) -> Labelled:
+def _instance(file: File, record: Record, options: ReaderOptions) -> Labelled:
     """A line of potato 1.x; an option of a choice has its number on the form, so it is its name that counts."""
-    schemas = part(record, FIRST_LABELS, dict, place)
+    schemas = record.part(FIRST_LABELS, dict)
     entered = [
         (schema, name, "true" if name in FREE - FILLED_IN or name == schema else as_text(value))
         for schema in schemas
-        for name, value in part(schemas, schema, dict, place).items()
+        for name, value in schemas.part(schema, dict).items()
         if value != ""
     ]
-    text = item_text(record, options, place, *texts("potato"))
-    return Labelled(Path(file.name).parent.name, cell(record, "id", place), entered, text, record)
+    text = record.item_text(options, *texts("potato"))
+    return Labelled(Path(file.name).parent.name, record.cell("id"), entered, text, record)
 
 
 TOOL = Tool(

@@ -12,7 +12,7 @@ from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import file_records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
-from spagree.read.tools.values import Record, answer, cell, item_text, known, part
+from spagree.read.tools.values import Record, answer, known
 from spagree.read.words import texts
 
 BINARY, CHOICE = "answer", "accept"
@@ -26,8 +26,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     unnamed = 0
     for file in source.files:
         name = Path(file.name).stem if len(source.files) > 1 else None
-        for place, number, task in file_records(file, options):
-            response = _response(place, number, task, name, options)
+        for task in file_records(file, options):
+            response = _response(task, name, options)
             unnamed += response.annotator is None and bool(known(task.get("_session_id")))
             yield response
     if unnamed:
@@ -38,29 +38,29 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         options.warnings.append(Warning("sessions_unnamed", message))
 
 
-def _response(place: str, number: int, task: Record, name: str | None, options: ReaderOptions) -> Response:
+def _response(task: Record, name: str | None, options: ReaderOptions) -> Response:
     is_choice = "options" in task or isinstance(task.get(CHOICE), list)
     # Whether spans are the answer: by the interface, or because a mixed one asks for no choice.
     view = known(task.get("_view_id"))
     is_marked = view in SPANS or (view == BLOCKS and "spans" in task and not is_choice)
     if "versions" in task and view == "review":
         raise DataError(
-            f"{place}: the outcome of a review, one decision per task; export the dataset that was reviewed, which "
-            "holds the answers of each annotator"
+            f"{task.place}: the outcome of a review, one decision per task; export the dataset that was reviewed, "
+            "which holds the answers of each annotator"
         )
     if view == "text_input" and not is_choice:  # its answer is always accept
         field = known(task.get("field_id")) or "user_input"
         raise DataError(
-            f"{place}: typed text (_view_id text_input), not a class; if the texts are classes, read them "
+            f"{task.place}: typed text (_view_id text_input), not a class; if the texts are classes, read them "
             f"as a table: {opt.format('long')} {opt.item('_input_hash')} "
             f"{opt.annotator('_annotator_id')} {opt.label(field)}"
         )
-    verdict = cell(task, "answer", place)
+    verdict = task.cell("answer")
     answers: dict[str, Value] = {BINARY: verdict}
     if is_marked:
-        given = part(task, "spans", list, place)
+        given = task.part("spans", list)
         spans = [Mark(as_text(span.get("label")), span.get("start"), span.get("end")) for span in given]
-        answers = {"spans": Marks(place, spans, [task["text"]] if isinstance(task.get("text"), str) else [])}
+        answers = {"spans": Marks(task.place, spans, [task["text"]] if isinstance(task.get("text"), str) else [])}
     elif is_choice:
         answers = {CHOICE: answer(task.get(CHOICE) or [])}
     is_reject = (is_choice or is_marked) and verdict == "reject"
@@ -68,7 +68,7 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
     # The input, and for yes/no questions also the label or span in question.
     is_binary = not (is_choice or is_marked)
     by_task = is_binary and bool(task.get("spans")) and not options.item
-    item = cell(task, "_task_hash" if by_task else options.item or "_input_hash", place)
+    item = task.cell("_task_hash" if by_task else options.item or "_input_hash")
     if is_binary and not by_task and (label := known(task.get("label"))):
         item = f"{item} {label}"
     if options.annotator:
@@ -76,8 +76,8 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
     else:  # a session named only by its time is nobody
         who = known(task.get("_annotator_id") or task.get("_session_id"))
         who = name if who is None or UNNAMED.search(who) else who
-    time, text = known(task.get("_timestamp")), item_text(task, options, place, *texts("prodigy"))
-    return Response(item, who, answers, time, status, row=number, text=text, fields=task)
+    time, text = known(task.get("_timestamp")), task.item_text(options, *texts("prodigy"))
+    return Response(item, who, answers, time, status, row=task.number, text=text, fields=task)
 
 
 TOOL = Tool(

@@ -7,7 +7,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
@@ -16,9 +15,8 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 import polars
 
-from spagree.errors import ColumnError, DataError, FileError, UsageError, count, listed, shown
+from spagree.errors import ColumnError, DataError, count, listed, shown
 from spagree.read.annotations import ROW
-from spagree.read.databases import queries
 from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import as_text, objects
@@ -32,15 +30,15 @@ SMALL = 64
 
 def records(
     source: Source, options: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
-) -> Iterator[tuple[str, int, Record]]:
-    """Every record of every file, with its location for messages and its number."""
+) -> Iterator[Record]:
+    """Every record of every file."""
     for file in source.files:
         yield from file_records(file, options, wanted, omitted)
 
 
 def file_records(
     file: File, options: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
-) -> Iterator[tuple[str, int, Record]]:
+) -> Iterator[Record]:
     """The records of one file: rows of a table, typed or as text, or objects of a JSON file.
 
     ``wanted``: which columns of a table; ``omitted``: its final columns that rows may leave out.
@@ -53,7 +51,8 @@ def file_records(
         return
     try:
         text = as_utf8(file, options.encoding, options.scratch)
-        entries = objects(text) if file.kind.startswith("json") else _rows(text, options, wanted, omitted)
+        every = (Record(each, place, number) for place, number, each in objects(text))
+        entries = every if file.kind.startswith("json") else _rows(text, options, wanted, omitted)
         yield from entries if chosen is None else chosen.filtered(entries)
     except UnicodeDecodeError:
         refuse_bad_bytes(file)
@@ -62,7 +61,7 @@ def file_records(
 
 def _rows(
     file: File, options: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str]
-) -> Iterator[tuple[str, int, Record]]:
+) -> Iterator[Record]:
     """The rows that are not blank, numbered as in a spreadsheet; the fast reader refuses malformed ones."""
     opened = delimited.open_delimited(file, None, header=True, scratch=options.scratch)
     twice = [name for name in dict.fromkeys(opened.names) if name and opened.names.count(name) > 1]
@@ -81,7 +80,7 @@ def _rows(
     for number, cells in zip(frame[ROW], frame.drop(ROW).iter_rows(), strict=True):
         if any(cells):
             row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
-            yield f"{file.name}:{number}", number, row
+            yield Record(row, f"{file.name}:{number}", number)
 
 
 def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextFile:
@@ -141,7 +140,7 @@ def elements(place: str, content: bytes) -> list[tuple[str, Mapping[str, str], i
 Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]}, or what holds such features
 
 
-def _column_rows(file: File) -> Iterator[tuple[str, int, Record]]:
+def _column_rows(file: File) -> Iterator[Record]:
     """The rows of a Parquet or Arrow file: values as text, class numbers as the names in the file's metadata."""
     content = file.path.read_bytes()
     if content.startswith(b"PAR1"):
@@ -155,7 +154,7 @@ def _column_rows(file: File) -> Iterator[tuple[str, int, Record]]:
         frame = read(io.BytesIO(content))
     for number, row in enumerate(frame.iter_rows(named=True), 1):
         named = {name: _as_text(value, features.get(name), file) for name, value in row.items()}
-        yield f"{file.name}: row {number}", number, named
+        yield Record(named, f"{file.name}: row {number}", number)
 
 
 def _as_text(value: Any, feature: Any, file: File) -> Any:
@@ -179,24 +178,12 @@ def _as_text(value: Any, feature: Any, file: File) -> Any:
     return str(names[value])
 
 
-@contextmanager
-def opened(source: Source) -> Iterator[Any]:
-    """A read-only connection; every database error is explained.
-
-    Queries cast their columns to text, so that both kinds of database give the same values.
-    """
-    try:
-        with queries.opened(source.path, source.name) as connection:
-            yield connection
-    except UsageError as error:  # the queries are ours, so the tables are not the tool's
-        reason = re.split("; (?:--)?query", str(error))[0]
-        raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
-
-
 STRUCTURED = ('{"', '[{"')
 
 
-def split_columns(rows: Sequence[tuple[str, Record]], names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split_columns(
+    rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Columns that differ between the people who saw an item, and ones that might be answers they agree on."""
     items = len({item for item, _ in rows})
     answers, doubtful = [], []

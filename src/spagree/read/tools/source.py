@@ -31,6 +31,7 @@ MEMBERS = (".jsonl", ".json", ".csv", ".txt")
 FOLDER, ARCHIVE, DATABASE, SERVER = "folder", "archive", "database", "server"
 SPECIAL = (FOLDER, ARCHIVE, DATABASE, SERVER)
 TABLE, OBJECTS, COLUMNS = "table", "objects", "columns"
+NAMED, MEMORY = "named", "memory"  # paths that nobody looked at, and annotations in memory
 SHAPES = {"delimited": TABLE, "json lines": OBJECTS, "json array": OBJECTS, "parquet": COLUMNS, "arrow": COLUMNS}
 
 
@@ -40,7 +41,8 @@ class Source:
 
     ``keys``: columns (with their types, if known), keys of the first objects, names of files or tables; ``objects``:
     the first objects of a JSON file; ``path``: set unless these are plain files; ``connection``: what looked into a
-    Parquet file; while it is open, others share its database; ``opened``: a delimited file and its dialect.
+    Parquet file; while it is open, others share its database; ``opened``: a delimited file and its dialect. ``given``:
+    the paths and streams that the user named, or what holds annotations; ``example``: the name of one, and its layout.
     """
 
     name: str
@@ -51,15 +53,12 @@ class Source:
     path: str = ""
     connection: Any = None
     opened: TextFile | None = None
+    given: Any = None
+    example: tuple[str, ...] = ()
 
     def has(self, *names: str) -> bool:
         """Whether all these keys are present."""
         return all(name in self.keys for name in names)
-
-    @property
-    def tables(self) -> tuple[File, ...]:
-        """The files that can be read as plain tables."""
-        return () if self.shape == ARCHIVE else self.files
 
 
 def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
@@ -84,8 +83,27 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
     files = [paths.with_kind(paths.unpacked(file, scratch)) for file in files]
     name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
     origin = Source(name, SHAPES.get(files[0].kind, ""), files=tuple(files))
+    file = files[0]
     with suppress(SpagreeError, UnicodeDecodeError):
-        return _peeked(origin, encoding, scratch)
+        if origin.shape in (TABLE, OBJECTS):
+            from spagree.read.files import delimited
+        if origin.shape == TABLE:
+            opened = delimited.open_delimited(file, encoding, header=True, scratch=scratch)
+            origin = replace(origin, keys=dict.fromkeys(opened.names, ""), opened=opened)
+        elif origin.shape == OBJECTS:
+            objects = first_objects(delimited.as_utf8(file, encoding, scratch))
+            origin = replace(origin, keys={key: "" for record in objects for key in record}, objects=objects)
+        elif file.kind == "parquet":
+            from spagree.read.files import duckdb
+
+            connection = duckdb.connect()
+            origin = replace(origin, keys=dict(duckdb.parquet_schema(connection, file)), connection=connection)
+        elif origin.shape == COLUMNS:
+            import polars
+
+            with suppress(polars.exceptions.PolarsError, OSError):
+                kinds = polars.read_ipc_schema(file.path)
+                origin = replace(origin, keys={name: str(kind) for name, kind in kinds.items()})
     return origin
 
 
@@ -122,30 +140,6 @@ def _archive(file: File, scratch: Path) -> Source | None:
             member = File(path, f"{file.name}/{name}", is_temporary=True)
             files.append(paths.with_kind(member) if path.stat().st_size else member)
     return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), tuple(files), path=str(file.path))
-
-
-def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
-    file = origin.files[0]
-    if origin.shape in (TABLE, OBJECTS):
-        from spagree.read.files import delimited
-    if origin.shape == TABLE:
-        opened = delimited.open_delimited(file, encoding, header=True, scratch=scratch)
-        return replace(origin, keys=dict.fromkeys(opened.names, ""), opened=opened)
-    if origin.shape == OBJECTS:
-        objects = first_objects(delimited.as_utf8(file, encoding, scratch))
-        return replace(origin, keys={key: "" for record in objects for key in record}, objects=objects)
-    if file.kind == "parquet":
-        from spagree.read.files import duckdb
-
-        connection = duckdb.connect()
-        return replace(origin, keys=dict(duckdb.parquet_schema(connection, file)), connection=connection)
-    if origin.shape == COLUMNS:
-        import polars
-
-        with suppress(polars.exceptions.PolarsError, OSError):
-            kinds = polars.read_ipc_schema(file.path)
-            return replace(origin, keys={name: str(kind) for name, kind in kinds.items()})
-    return origin
 
 
 def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:

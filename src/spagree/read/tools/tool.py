@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from spagree.errors import ColumnError, DataError, UsageError, Warning, listed, opt, shown, unknown_name
 from spagree.read.annotations import CLUSTER, GROUP
@@ -19,6 +19,7 @@ from spagree.read.tools.source import Source
 from spagree.read.where import Condition
 
 Value = str | tuple[str, ...] | Marks | None
+Fields = TypeVar("Fields", bound=Mapping[str, Any])
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 KEPT = ""  # the status of a response that always counts
 
@@ -131,7 +132,6 @@ def _link_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 MOST_SHOWN = 10
-Placed = tuple[str, int, Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -143,9 +143,9 @@ class Chosen:
     kept: int = 0
     values: dict[str, dict[str, None]] = field(default_factory=dict)  # the first of each field, for messages
 
-    def filtered(self, records: Iterable[Placed]) -> Iterator[Placed]:
+    def filtered(self, records: Iterable[Fields]) -> Iterator[Fields]:
         """The records that meet all conditions."""
-        for place, number, record in records:
+        for record in records:
             self.seen += 1
             fields = fields_of(record)
             for name, text in fields.items():
@@ -154,7 +154,7 @@ class Chosen:
                     values.setdefault(text)
             if all(condition.holds(fields.get(condition.column)) for condition in self.conditions):
                 self.kept += 1
-                yield place, number, record
+                yield record
 
     def in_words(self) -> str:
         """What was chosen, and how much that leaves."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from spagree.errors import ColumnError, DataError, Warning, listed, opt
 from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
-from spagree.read.tools.values import Record, cell, first, item_text
+from spagree.read.tools.values import first
 
 HUMAN, MODEL, PROGRAM = "human", "model", "program"
 KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all by default
 
 
-def _scores(record: Record) -> list[Record]:
+def _scores(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The record itself, or the records of an API page: {"data": […]}."""
     page = record.get("data")
     return page if isinstance(page, list) and all(isinstance(score, dict) for score in page) else [record]
@@ -44,12 +45,11 @@ def _tool(
     def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         sizes: Counter[str] = Counter()
         named = 0
-        entries = ((*entry[:2], score) for entry in records(source, options) for score in _scores(entry[2]))
-        for place, number, score in entries:
+        for score in (record.at(score) for record in records(source, options) for score in _scores(record)):
             question, kind = first(score, names["question"]), first(score, names["kind"])
             if question is None or kind is None:
                 lacking = " or ".join(names["question" if question is None else "kind"])
-                raise DataError(f"{place}: {lacking} is empty or missing; fields: {listed(list(score))}")
+                raise DataError(f"{score.place}: {lacking} is empty or missing; fields: {listed(list(score))}")
             status = kinds.get(kind.lower(), PROGRAM)
             sizes[status] += 1
             own = first(score, (options.annotator,)) if options.annotator else None
@@ -57,10 +57,10 @@ def _tool(
             if not options.annotator:
                 own = first(score, names["people" if status == HUMAN else "models"])
             who = own or (None if status == HUMAN else kind)
-            item = cell(score, options.item, place) if options.item else first(score, names["item"])
-            text = item_text(score, options, place) if options.text else None
+            item = score.cell(options.item) if options.item else first(score, names["item"])
+            text = score.item_text(options) if options.text else None
             answers, time = {question: first(score, names["label"])}, first(score, names["time"])
-            yield Response(item, who, answers, time, status, row=number, text=text, fields=score)
+            yield Response(item, who, answers, time, status, row=score.number, text=text, fields=score)
         if options.annotator and not named:
             raise ColumnError(f"{opt.annotator(options.annotator)}: no record has anything in this field; leave it out")
         if len(sizes) > 1 or HUMAN not in sizes:  # people and models answer different questions

@@ -1,4 +1,4 @@
-"""The fields of a record and what they hold: texts, options, parts; read strictly: every error names its location."""
+"""Records of an export and what they hold: texts, options, parts; read strictly: every error names its location."""
 
 from __future__ import annotations
 
@@ -10,27 +10,47 @@ from spagree.errors import ColumnError, DataError, listed, shown
 from spagree.read.files.json import DECODER, FAST, REFUSED, as_object, as_text
 from spagree.read.tools.tool import ReaderOptions, Value, object_of
 
-Record = Mapping[str, Any]
 
+class Record(dict[str, Any]):
+    """A record of an export, or an object in one: it knows its ``place`` for messages, and its ``number``.
 
-def part(record: Record, key: str, kind: type, place: str) -> Any:
-    """A part of a record that must have a given type; absent or null becomes empty."""
-    value = record.get(key) if type(record) is dict else as_object(record, place).get(key)
-    if type(value) is kind:
-        return value
-    if value is None:
-        return kind()
-    if not isinstance(value, kind):
-        wanted = "a list" if kind is list else "an object"
-        raise DataError(f"{place}: {shown(key)} should be {wanted}, found {shown(as_text(value))}; export it again")
-    return value
+    >>> task = Record({"id": 7, "data": {"text": "Fine."}}, "tasks.json: object 1")
+    >>> task.cell("id"), task.part("data", dict).cell("text"), task.part("drafts", list)
+    ('7', 'Fine.', [])
+    """
 
+    __slots__ = ("number", "place")
 
-def cell(record: Record, name: str, place: str) -> str:
-    """A field of a record as text; a missing field is refused, listing those that exist."""
-    if name not in record:
-        raise ColumnError(f"{place}: there is no field {shown(name)}; fields: {listed(list(record))}")
-    return as_text(record[name])
+    def __init__(self, fields: Mapping[str, Any], place: str, number: int = 0) -> None:
+        super().__init__(fields)
+        self.place, self.number = place, number
+
+    def at(self, value: Any, place: str = "") -> Record:
+        """An object in this record, or in a list there; anything else is refused."""
+        return Record(as_object(value, place or self.place), place or self.place, self.number)
+
+    def cell(self, name: str) -> str:
+        """A field as text; a missing field is refused, listing those that exist."""
+        if name not in self:
+            raise ColumnError(f"{self.place}: there is no field {shown(name)}; fields: {listed(list(self))}")
+        return as_text(self[name])
+
+    def part(self, key: str, kind: type) -> Any:
+        """A part that must be a list or an object; absent or null becomes empty."""
+        value: Any = self.get(key)
+        if value is None:
+            value = kind()
+        if not isinstance(value, kind):
+            wanted = "a list" if kind is list else "an object"
+            found = f"{shown(key)} should be {wanted}, found {shown(as_text(value))}"
+            raise DataError(f"{self.place}: {found}; export it again")
+        return Record(value, self.place, self.number) if isinstance(value, dict) else value
+
+    def item_text(self, options: ReaderOptions, *names: str) -> str | None:
+        """The text of the item: the field the user named, or the first of the usual ones."""
+        if options.text is not None:
+            return known(self.cell(options.text))
+        return next((text for name in names if name in self and (text := known(self[name]))), None)
 
 
 def decoded(text: str, place: str, what: str) -> Any:
@@ -45,17 +65,7 @@ def decoded(text: str, place: str, what: str) -> Any:
         raise DataError(f"{place}: {what} is not JSON ({error}); export it again") from None
 
 
-def item_text(record: Record, options: ReaderOptions, place: str, *names: str) -> str | None:
-    """The text of the item: the field the user named, or the first of the usual ones."""
-    if options.text is not None:
-        return known(cell(record, options.text, place))
-    for name in names:
-        if name in record and (text := known(record[name])):
-            return text
-    return None
-
-
-def first(record: Record, names: Sequence[str]) -> str | None:
+def first(record: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """The text of the first non-empty field; a dot leads into an object.
 
     >>> first({"result": {"label": None, "score": 1}}, ("result.label", "result.score"))
@@ -64,7 +74,7 @@ def first(record: Record, names: Sequence[str]) -> str | None:
     return next((text for name in names if (text := known(_inside(record, name)))), None)
 
 
-def _inside(record: Record, name: str) -> Any:
+def _inside(record: Mapping[str, Any], name: str) -> Any:
     """A field by name, or by its path through objects, which tables store as JSON."""
     if name in record:
         return record[name]
@@ -94,10 +104,10 @@ def entries(value: Any, place: str) -> list[Record]:
         if len({len(column) for column in value.values()}) > 1:
             sizes = ", ".join(f"{len(column)} {name}" for name, column in value.items())
             raise DataError(f"{place}: lists of different lengths ({sizes}); export it again")
-        return [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
+        value = [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise DataError(f"{place}: should be a list of objects, found {shown(as_text(value))}; export it again")
-    return value
+    return [Record(entry, place) for entry in value]
 
 
 def one_or_more(options: Iterable[str]) -> Value:
