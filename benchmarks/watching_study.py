@@ -9,7 +9,7 @@ import numpy as np
 from generators import Floats, Ints, Random
 from held import Row, made_by, table
 
-from spagree.estimate.watch import BLOCK, ClosedItems, closed_items, fall_evidence, safe_sequence, watch_annotators
+from spagree.estimate.anytime import BLOCK, ClosedItems, closed_items, fall_evidence, safe_sequence, watch_annotators
 
 CLASSES, PER_ITEM, LOOKS = 4, 3, 30  # looks at the annotators: once for so many items
 CLEAR = np.log(20)

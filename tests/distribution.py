@@ -23,7 +23,7 @@ LONGEST = (
     "spark", "drawing", "browser", "counts/test_engines.py", "postgres", "read/tools/test_tools_laws.py",
     "read/files/test_read_hostile_files.py", "read/files/test_read_files.py", "read/files/test_read_laws.py",
     "estimate/test_development.py", "read/files/test_read_small_text.py", "cli/test_cli.py",
-    "cli/test_progress.py", "cli/test_outcomes.py", "estimate/test_others.py", "estimate/test_clusters.py",
+    "cli/test_progress.py", "cli/test_outcomes.py", "estimate/test_other_annotators.py", "estimate/test_clusters.py",
     "estimate/test_annotators.py", "fuzz/test_fuzz_files.py", "test_exit.py", "test_scale.py",
     "test_pipelines.py",
 )  # fmt: skip

@@ -17,6 +17,7 @@ from spagree.errors import Absent, Figures, SpagreeError, UsageError, Warning, c
 from spagree.estimate import Corrected, Data, Estimate, Findings, Missingness
 from spagree.estimate.actions import steps
 from spagree.estimate.annotators import annotators, annotators_in_tally
+from spagree.estimate.anytime import check_target
 from spagree.estimate.breakdowns import (
     BREAKDOWNS,
     MOST_DISPUTED,
@@ -30,7 +31,6 @@ from spagree.estimate.disagreement import are_sets, classes, consensus, option_a
 from spagree.estimate.pairs import Overlap, concentration, pairs
 from spagree.estimate.similarity import SET_METRICS
 from spagree.estimate.votes import item_groups, scale_of, votes_in_codes
-from spagree.estimate.watch import check_target
 from spagree.present.document import document, earlier_figures, groups_document, to_json
 from spagree.present.next_steps import NextStep, Source
 from spagree.present.sentences import what_changed

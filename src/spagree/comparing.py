@@ -50,7 +50,7 @@ from spagree.estimate.comparison import ALPHA, SPA, Compared, Known, Pair, Side,
 from spagree.estimate.findings import is_named_like_a_model
 from spagree.estimate.marks import KnownMarks, mark_figures, model_among_marks
 from spagree.estimate.models import MARGIN, ModelFindings, among_people
-from spagree.estimate.others import Others
+from spagree.estimate.other_annotators import Others
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import AUTO, Estimate
 from spagree.estimate.votes import LabelCounts, scale_of, votes_of_items

@@ -25,7 +25,7 @@ from spagree.counts.tally import Cell, Tally
 from spagree.estimate import COEFFICIENTS, find, weigh
 from spagree.estimate import chance as module
 from spagree.estimate.chance import CONGER, NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
-from spagree.estimate.others import ONE_NEEDED
+from spagree.estimate.other_annotators import ONE_NEEDED
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, score_limits, two_sided
 from spagree.estimate.votes import votes
 

@@ -19,11 +19,11 @@ from examples import examples
 from oracle import exactly
 from spagree.counts.tally import Tally
 from spagree.errors import Absent, known
+from spagree.estimate.anytime import change_of, check_target
 from spagree.estimate.disagreement import ALONE, ONE_ITEM, Disagreement, consensus, option_agreement
 from spagree.estimate.missingness import AgreementAt, in_ranges
 from spagree.estimate.uncertainty import Estimate, wilson
 from spagree.estimate.votes import votes, votes_of_items
-from spagree.estimate.watch import change_of, check_target
 
 ITEMS = {"q1": "aab", "q2": "ab", "q3": "abc", "q4": "aaaa", "q5": "bbcc", "q6": "cc", "q7": "a"}
 ROWS = [(item, f"p{who}", label) for item, labels in ITEMS.items() for who, label in enumerate(labels)]

@@ -17,7 +17,7 @@ import spagree
 from examples import examples
 from oracle import exactly
 from spagree.counts.tally import has_labels
-from spagree.estimate.others import Others
+from spagree.estimate.other_annotators import Others
 from spagree.estimate.weights import REGISTRY
 
 

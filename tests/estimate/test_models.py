@@ -23,7 +23,7 @@ from spagree.estimate.models import (
     alternative_test,
     among_people,
 )
-from spagree.estimate.others import Others
+from spagree.estimate.other_annotators import Others
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, Interval
 
 LABELS = ["a", "b", "c"]

@@ -13,7 +13,7 @@ from serving import given, restored
 
 import spagree
 from examples import examples
-from spagree.estimate.watch import closed_items
+from spagree.estimate.anytime import closed_items
 from spagree.monitor.alerts import alerts
 from spagree.monitor.figures import look
 from spagree.monitor.hub import Hub

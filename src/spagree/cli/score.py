@@ -25,8 +25,8 @@ from spagree.cli.flags import (
     to_python,
 )
 from spagree.errors import SpagreeError, UsageError, for_command_line, unknown_name
+from spagree.estimate.anytime import check_target
 from spagree.estimate.chance import COEFFICIENTS
-from spagree.estimate.watch import check_target
 from spagree.measuring import measure_each, measured
 from spagree.options import TOOLS, Estimating, is_of_spans
 from spagree.present.document import earlier_figures, returned_rows

@@ -27,7 +27,7 @@ from spagree.estimate.chance import NO_ANNOTATIONS, NO_PATTERNS
 from spagree.estimate.comparison import find_groups
 from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.findings import Findings, find
-from spagree.estimate.others import MOST_ONE_BY_ONE, Others
+from spagree.estimate.other_annotators import MOST_ONE_BY_ONE, Others
 from spagree.estimate.pairs import (
     MOST_COUNTED,
     Concentration,

@@ -22,7 +22,7 @@ from spagree.counts.tally import Tally
 from spagree.errors import Message, opt
 from spagree.estimate import jackknife
 from spagree.estimate.jackknife import Units, entries, entry_of_each
-from spagree.estimate.others import MOST_ONE_BY_ONE, Kind, Others, Without
+from spagree.estimate.other_annotators import MOST_ONE_BY_ONE, Kind, Others, Without
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,
     ANNOTATORS,

@@ -28,7 +28,7 @@ from spagree.estimate import jackknife
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, alpha_without
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.jackknife import Units, entry_of_each
-from spagree.estimate.others import Others
+from spagree.estimate.other_annotators import Others
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import (
     ANNOTATORS,

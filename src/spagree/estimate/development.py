@@ -18,7 +18,7 @@ import polars
 from spagree.codes import AnyInts, Codes, Ints, counted, run_of_each, run_starts
 from spagree.counts.tally import Cell, Pattern, Tally
 from spagree.errors import DataError, UsageError, opt
-from spagree.estimate.others import spa_estimate
+from spagree.estimate.other_annotators import spa_estimate
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, undefined
 from spagree.estimate.votes import item_groups, votes

@@ -18,7 +18,7 @@ from spagree.errors import Warning, count, opt
 from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
 from spagree.estimate.jackknife import ordinal_variance
 from spagree.estimate.missingness import Missingness, missingness
-from spagree.estimate.others import Others, spa_estimate
+from spagree.estimate.other_annotators import Others, spa_estimate
 from spagree.estimate.similarity import NOMINAL, SCALES, SET_METRICS, Metric, is_number, with_points
 from spagree.estimate.uncertainty import (
     AUTO,

@@ -33,7 +33,7 @@ from spagree.estimate.development import Step, Timed, in_steps, window
 from spagree.estimate.findings import not_people
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.models import MARGIN, ClassAgreement, ModelFindings, paired
-from spagree.estimate.others import Kind, Made, Others, Without
+from spagree.estimate.other_annotators import Kind, Made, Others, Without
 from spagree.estimate.pairs import PairSums, is_cheap, overlap, overlap_warnings
 from spagree.estimate.uncertainty import (
     ALL_ALIKE,

@@ -12,7 +12,7 @@ from math import erfc, fsum, sqrt
 
 import numpy as np
 
-from spagree.estimate.others import spa_estimate
+from spagree.estimate.other_annotators import spa_estimate
 from spagree.estimate.uncertainty import Estimate, effective_items, steadied, wilson
 from spagree.estimate.votes import ItemGroups, total
 

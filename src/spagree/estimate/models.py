@@ -21,7 +21,7 @@ from spagree.codes import Codes, Floats, Ints, in_order, ratio
 from spagree.estimate import jackknife
 from spagree.estimate.comparison import holm
 from spagree.estimate.jackknife import Units
-from spagree.estimate.others import Made, Others, Values, spa_estimate
+from spagree.estimate.other_annotators import Made, Others, Values, spa_estimate
 from spagree.estimate.uncertainty import (
     AUTO,
     ITEMS,

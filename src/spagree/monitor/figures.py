@@ -14,7 +14,7 @@ from spagree.agreement import Agreement
 from spagree.codes import Codes
 from spagree.counts.live import counted_codes
 from spagree.errors import for_command_line
-from spagree.estimate import Estimate, watch
+from spagree.estimate import Estimate, anytime
 from spagree.estimate.pairs import Overlap, overlap
 from spagree.measuring import measure
 from spagree.monitor.ledger import Current
@@ -77,8 +77,8 @@ class Live:
     coverage: tuple[int, int, int]
     """Items with one, two, and three or more annotations."""
     per_hour: float
-    fall: watch.Fall | None
-    people: watch.WatchedAnnotators
+    fall: anytime.Fall | None
+    people: anytime.WatchedAnnotators
     overlap: Overlap
     adaptive: tuple[float, float] | None
     """If the tool seems to ask more people about items with disagreement: the share of disagreement among items with
@@ -98,8 +98,8 @@ class Live:
 def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = (), settings: Settings = USUAL) -> Live:
     """Measure a question as it is now."""
     whole = columns.item, columns.annotator, columns.label
-    closed = watch.closed_items(*whole, settings.first)
-    first_two = closed if settings.first == FIRST else watch.closed_items(*whole, FIRST)
+    closed = anytime.closed_items(*whole, settings.first)
+    first_two = closed if settings.first == FIRST else anytime.closed_items(*whole, FIRST)
     values, moments = closed.agreement(), columns.time[closed.closed_by]
     # New guidelines begin a new phase, with the first item closed after their mark.
     starts = [0]
@@ -111,7 +111,7 @@ def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = 
         size = max(0, end - start)
         steps = min(size, max(2, round(MOST_STEPS * size / max(len(values), 1))))
         shown = np.unique(np.linspace(1, size, steps).astype(int)).tolist()
-        sequence = watch.safe_sequence(values[start:end], at=shown)
+        sequence = anytime.safe_sequence(values[start:end], at=shown)
         # beside each mean and its bounds stands the mean of the latest items at that point
         total = np.concatenate([[0.0], values[start:end].cumsum()])
         first = np.maximum(sequence.items - max(20, size // 20), 0)
@@ -127,7 +127,7 @@ def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = 
     if columns.places:  # labels of whole items are compared below; a text holds any number of marks
         safe, trend, values, to_judge = Safe(0, undefined=NO_BOUNDS), [], values[:0], columns.part(since=inf)
     enough = max(TO_JUDGE_PEOPLE, settings.first)
-    judged = watch.closed_items(to_judge.item, to_judge.annotator, to_judge.label, enough)
+    judged = anytime.closed_items(to_judge.item, to_judge.annotator, to_judge.label, enough)
     sizes = np.bincount(columns.item, minlength=1)
     agreement: Agreement | SpanAgreement | None = None
     if columns.places and len(of_phase.item):
@@ -154,8 +154,8 @@ def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = 
         tuple(trend),
         (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (by name)
         per_hour,
-        watch.fall_of(values),
-        watch.watch_annotators(judged, len(columns.annotators)),
+        anytime.fall_of(values),
+        anytime.watch_annotators(judged, len(columns.annotators)),
         overlap(in_order, bridges=False),
         None if columns.places else _adaptive(columns, first_two),
         tuple(marks),
@@ -163,7 +163,7 @@ def look(project: str, question: str, columns: Current, marks: Sequence[Mark] = 
     )
 
 
-def _adaptive(columns: Current, pairs: watch.ClosedItems) -> tuple[float, float] | None:
+def _adaptive(columns: Current, pairs: anytime.ClosedItems) -> tuple[float, float] | None:
     """Whether items whose first two annotations disagree get more annotations than the others."""
     more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
     apart = pairs.agreement() == 0

@@ -14,11 +14,11 @@ from spagree.errors import DataError, shown
 from spagree.monitor.ledger import APART, PART, UNFIT, Event, Reported, as_label, gone
 from spagree.read.files.json import DECODER, as_text
 from spagree.read.timestamps import LAST, usual
+from spagree.read.tools.fields import Record, one_or_more
+from spagree.read.tools.fields import label as label_of
 from spagree.read.tools.label_studio import Seen, aliases, answers, person
 from spagree.read.tools.marks import Marks, located
 from spagree.read.tools.tool import ReaderOptions
-from spagree.read.tools.values import Record, one_or_more
-from spagree.read.tools.values import label as label_of
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 MARKED = "marks"

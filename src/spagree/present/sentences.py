@@ -11,10 +11,10 @@ from spagree.counts.policies import AFTER_FIRST
 from spagree.errors import Absent, count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
 from spagree.estimate.annotators import OTHERS_ALIKE
+from spagree.estimate.anytime import change_of
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS, POPULATIONS, WILSON
-from spagree.estimate.watch import change_of
 from spagree.present.words import (
     change,
     figure,

@@ -1,9 +1,9 @@
 """What the annotation tool Sheets exports, and labels that are paths, as animal/dog."""
 
+from spagree.read.tools.fields import answer, known
 from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS
 from spagree.read.tools.tool import Response, Tool
-from spagree.read.tools.values import answer, known
 
 
 def recognise(source):

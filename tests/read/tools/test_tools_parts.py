@@ -18,7 +18,7 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
-from spagree.read.tools import records, values
+from spagree.read.tools import fields, records
 from spagree.read.tools import source as source_module
 from spagree.read.tools.export import gather, questions_meant
 from spagree.read.tools.records import split_columns
@@ -154,7 +154,7 @@ def test_faults_are_refused_where_they_stand(name: str, text: str, message: str,
 
 
 def test_parts_and_cells_say_what_they_expected() -> None:
-    record = values.Record({"list": [1], "dict": {"a": 1}, "text": "x", "nothing": None}, "p")
+    record = fields.Record({"list": [1], "dict": {"a": 1}, "text": "x", "nothing": None}, "p")
     assert record.part("list", list) == [1] and record.part("dict", dict) == {"a": 1}
     assert record.part("nothing", list) == [] and record.part("absent", dict) == {}
     for key, kind, message in (
@@ -169,13 +169,13 @@ def test_parts_and_cells_say_what_they_expected() -> None:
 
 
 def test_entries_are_objects_however_they_are_laid_out() -> None:
-    assert values.entries([{"a": 1}], "p") == [{"a": 1}]
-    assert values.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
+    assert fields.entries([{"a": 1}], "p") == [{"a": 1}]
+    assert fields.entries({"a": [1, 2], "b": [3, 4]}, "p") == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
     with pytest.raises(DataError, match=r"p: lists of different lengths \(2 a, 1 b\)"):
-        values.entries({"a": [1, 2], "b": [3]}, "p")
+        fields.entries({"a": [1, 2], "b": [3]}, "p")
     for wrong in ([1], "x", None, {"a": 1}):
         with pytest.raises(DataError, match="p: should be a list of objects"):
-            values.entries(wrong, "p")
+            fields.entries(wrong, "p")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_entries_are_objects_however_they_are_laid_out() -> None:
     ],
 )  # fmt: skip
 def test_values(value: Any, expected: Any) -> None:
-    assert values.answer(value) == expected
+    assert fields.answer(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_values(value: Any, expected: Any) -> None:
     ],
 )  # fmt: skip
 def test_cells_with_lists(text: str, expected: Any) -> None:
-    assert values.from_text(text) == expected
+    assert fields.from_text(text) == expected
 
 
 # ── times ──

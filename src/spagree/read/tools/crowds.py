@@ -18,11 +18,11 @@ from spagree.errors import ColumnError, DataError, Warning, count, listed, opt, 
 from spagree.read import timestamps
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
+from spagree.read.tools.fields import Record, answer, decoded, first, from_text, known, one_or_more
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import file_records, members, records, split_columns
 from spagree.read.tools.source import FOLDER, OBJECTS, TABLE, Source, first_objects
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value, shows
-from spagree.read.tools.values import Record, answer, decoded, first, from_text, known, one_or_more
 from spagree.read.words import texts as texts_of
 
 HIT_INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"

@@ -10,11 +10,11 @@ from spagree.read.databases.queries import opened
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
+from spagree.read.tools.fields import Record, answer, known, one_or_more
 from spagree.read.tools.marks import UTF16, Mark, Marks
 from spagree.read.tools.records import file_records, members
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.read.tools.values import Record, answer, known, one_or_more
 from spagree.read.words import texts
 
 QUESTION = "label"

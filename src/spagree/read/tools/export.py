@@ -46,10 +46,10 @@ from spagree.read.annotations import (
     Understood,
 )
 from spagree.read.table import SHOWN_EXAMPLES
+from spagree.read.tools.fields import chosen, label
 from spagree.read.tools.marks import Marks, located
 from spagree.read.tools.source import ARCHIVE, SPECIAL, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Rules, Tool, Value, field_in, fields_of
-from spagree.read.tools.values import chosen, label
 from spagree.read.words import texts as texts_of
 
 SHOWN_QUESTIONS, SHOWN_FIELDS, MOST_LOOKED_AT = 12, 30, 100

@@ -15,11 +15,11 @@ from zipfile import is_zipfile
 from spagree.errors import DataError
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import opened_zip
+from spagree.read.tools.fields import known
 from spagree.read.tools.marks import UTF16, Mark, Marks
 from spagree.read.tools.records import elements, inside, records
 from spagree.read.tools.source import ARCHIVE, FOLDER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
-from spagree.read.tools.values import known
 
 PLACE = ("Type", "Collection", "Document", "Layer", "Feature", "Position")
 TOOL_COLUMNS = frozenset((*PLACE, "Flags"))

@@ -15,11 +15,11 @@ from typing import Any
 from spagree.errors import DataError, FileError, Warning, count, opt, shown
 from spagree.read.databases.queries import opened
 from spagree.read.files.json import DECODER, as_text
+from spagree.read.tools.fields import Record, answer, chosen, decoded, known, one_or_more
 from spagree.read.tools.marks import CHARACTERS, UTF16, Mark, Marks
 from spagree.read.tools.records import records, split_columns
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import KEPT, NO_FIELDS, ReaderOptions, Response, Tool, Value, address_in, shows
-from spagree.read.tools.values import Record, answer, chosen, decoded, known, one_or_more
 from spagree.read.words import texts as usual_texts
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")

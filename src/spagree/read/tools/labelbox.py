@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spagree.errors import DataError
+from spagree.read.tools.fields import Record, entries, known, one_or_more
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
-from spagree.read.tools.values import Record, entries, known, one_or_more
 from spagree.read.words import texts
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")

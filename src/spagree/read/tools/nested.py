@@ -14,11 +14,11 @@ from typing import Any
 from spagree.errors import DataError, Warning, listed, shown
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.files.json import as_text
+from spagree.read.tools.fields import Record, answer, entries, first, known
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import members, records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
-from spagree.read.tools.values import Record, answer, entries, first, known
 from spagree.read.words import plain_name, ranked, texts, words
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"

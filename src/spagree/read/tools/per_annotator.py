@@ -10,10 +10,10 @@ from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
 from spagree.read.files.spreadsheet import open_sheets
+from spagree.read.tools.fields import answer, from_text, known
 from spagree.read.tools.records import file_records
 from spagree.read.tools.source import ARCHIVE, FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
-from spagree.read.tools.values import answer, from_text, known
 from spagree.read.words import texts
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")

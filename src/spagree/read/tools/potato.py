@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from spagree.errors import DataError, Warning, shown
 from spagree.read.files.json import as_text
 from spagree.read.files.paths import File
+from spagree.read.tools.fields import Record, known, one_or_more
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import file_records, members
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
-from spagree.read.tools.values import Record, known, one_or_more
 from spagree.read.words import texts
 
 REMARK = "free_response"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from spagree.errors import DataError, Warning, count, opt
 from spagree.read.files.json import as_text
+from spagree.read.tools.fields import Record, answer, known
 from spagree.read.tools.marks import Mark, Marks
 from spagree.read.tools.records import file_records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value, shows
-from spagree.read.tools.values import Record, answer, known
 from spagree.read.words import texts
 
 BINARY, CHOICE = "answer", "accept"

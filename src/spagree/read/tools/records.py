@@ -21,9 +21,9 @@ from spagree.read.files import delimited, duckdb
 from spagree.read.files.delimited import TextFile, as_utf8, refuse_bad_bytes
 from spagree.read.files.json import as_text, objects
 from spagree.read.files.paths import File, opened_zip, with_kind
+from spagree.read.tools.fields import Record
 from spagree.read.tools.source import ARCHIVE, FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions
-from spagree.read.tools.values import Record
 
 SMALL = 64
 

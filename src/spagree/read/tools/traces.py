@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spagree.errors import ColumnError, DataError, Warning, listed, opt
+from spagree.read.tools.fields import first
 from spagree.read.tools.records import records
 from spagree.read.tools.source import OBJECTS, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
-from spagree.read.tools.values import first
 
 HUMAN, MODEL, PROGRAM = "human", "model", "program"
 KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all by default

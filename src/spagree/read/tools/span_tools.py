@@ -19,11 +19,11 @@ from spagree.errors import DataError, Warning, count, listed
 from spagree.read.databases.queries import opened
 from spagree.read.files.delimited import as_utf8
 from spagree.read.files.json import as_text
+from spagree.read.tools.fields import Record, entries, first
 from spagree.read.tools.marks import BYTES, CHARACTERS, UTF16, Mark, Marks
 from spagree.read.tools.records import elements, file_records, inside, members
 from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, shows
-from spagree.read.tools.values import Record, entries, first
 
 SPAN = re.compile(r"T\d+\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t?(.*)")
 

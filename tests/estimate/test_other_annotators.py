@@ -18,7 +18,7 @@ from breakdown_oracle import Rows, by_item, item_agreement, rows_of, shared, spa
 from examples import examples
 from oracle import exactly
 from spagree.estimate.findings import find
-from spagree.estimate.others import ONE_NEEDED, Others, Spread
+from spagree.estimate.other_annotators import ONE_NEEDED, Others, Spread
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, steadied, wilson
 from spagree.estimate.votes import item_groups
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from examples import examples
-from spagree.estimate.watch import (
+from spagree.estimate.anytime import (
     BETS,
     BLOCK,
     FALLS,
