@@ -114,7 +114,7 @@ def count(
         known, missing = fetched
         left_out = {**annotations.left_out, **{why: size for why, size in missing.items() if size}}
         held = Held(few, known)
-        tally = _with_people(tally_of_codes(known, left_out), held, people_above)
+        tally = _count_codes(known, left_out, people_above)
         totals = tally.labels
     else:
         frame = annotations.frame
@@ -137,7 +137,7 @@ def count(
         if codes is None:
             tally = _count_on_engine(held, totals, left_out, annotations.understood.columns, people_above)
         else:
-            tally = _with_people(tally_of_codes(codes, left_out), held, people_above)
+            tally = _count_codes(codes, left_out, people_above)
         refuse_changed(annotations.watched)
     annotator, label = (annotations.understood.columns.get(role) for role in (ANNOTATOR, LABEL))
     header_again: tuple[Warning, ...] = ()
@@ -186,29 +186,24 @@ def _count_on_engine(
         if grouped is None:
             patterns, words = find_patterns(held.frame, labels, until if are_wanted else None)
         tally = replace(_tally(held.counts, labels, annotators, left_out, patterns), grouped=grouped)
-        return _with_people(tally, held, people_above, labels, words)
+        if not are_wanted or annotators is None:
+            return tally
+        progress.stage("counting kinds of annotations")
+        known = held.frame, labels, max(tally.items_by_n, default=1)
+        if grouped is not None and grouped.by is not None:
+            grouped = replace(grouped, people=as_many_kinds_as_fit(tally, partial(count_people_of_groups, *known)))
+        are_known = sum(annotators.values()) == tally.annotations
+        counted = partial(count_people, *known, words, are_known=are_known)
+        return replace(tally, people=as_many_kinds_as_fit(tally, counted), grouped=grouped)
 
 
-def _with_people(
-    tally: Tally,
-    held: Held,
-    above: float,
-    labels: Mapping[Any, int] | None = None,
-    words: ItemWords | None = None,
-) -> Tally:
-    """The tally with the kinds of annotations that each annotator made, if there are so many annotations."""
-    if tally.annotations <= above or tally.annotators is None:
+def _count_codes(codes: Codes, left_out: Mapping[str, int], people_above: float) -> Tally:
+    """The same in memory."""
+    tally = tally_of_codes(codes, left_out)
+    if tally.annotations <= people_above or tally.annotators is None:
         return tally
     progress.stage("counting kinds of annotations")
-    if held.codes is not None:
-        return with_people_of_codes(tally, held.codes)
-    known = held.frame, labels or tally.labels, max(tally.items_by_n, default=1)
-    grouped = tally.grouped
-    if grouped is not None and grouped.by is not None:
-        grouped = replace(grouped, people=as_many_kinds_as_fit(tally, partial(count_people_of_groups, *known)))
-    are_known = sum(tally.annotators.values()) == tally.annotations
-    counted = partial(count_people, *known, words, are_known=are_known)
-    return replace(tally, people=as_many_kinds_as_fit(tally, counted), grouped=grouped)
+    return with_people_of_codes(tally, codes)
 
 
 def _item_names(held: Held, items: int) -> Iterable[Any]:

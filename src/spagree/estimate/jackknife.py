@@ -288,7 +288,8 @@ class Kinds:
 
         # Each of n annotations of an item stands for a share of it
         nothing = none.astype(np.int64)
-        return Units(unit, nothing, self.times / n, n, nothing, pairs, none, busy, take=lost)
+        take = lost if self.have_labels else _not_known
+        return Units(unit, nothing, self.times / n, n, nothing, pairs, none, busy, take=take)
 
     def _units(
         self, unit: Ints, kind: Ints, items: Floats, times: Floats, take: Callable[[bool], LabelCounts]
