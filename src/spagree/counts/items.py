@@ -83,13 +83,6 @@ class Packing:
         size = BITS // self.bits
         return [self.labels[start : start + size] for start in range(0, len(self.labels), size)]
 
-    def labels_in(self, words: Sequence[int]) -> list[Any]:
-        """The labels that occur in the words of one item."""
-        mask, found = (1 << self.bits) - 1, []
-        for value, chunk in zip(words, self.chunks(), strict=True):
-            found += [label for place, label in enumerate(chunk) if value >> self.bits * place & mask]
-        return found
-
     def unpack(self, words: Ints) -> tuple[list[dict[Any, int]], Ints]:
         """The count of each label that occurs, and the sum of all counts, for each row of words."""
         bits, chunks = self.bits, self.chunks()

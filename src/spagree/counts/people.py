@@ -166,7 +166,8 @@ def _count(
                 if (n, own) != (2, 1):
                     beside = [""]
                 elif packing is not None:
-                    beside = [each for each in packing.labels_in([*map(int, beside)]) if each != label]
+                    (two,), _ = packing.unpack(np.array([[*map(int, beside)]], dtype=np.int64))
+                    beside = [each for each in two if each != label]
                 label, other = text(label), text(beside[0])
             same[what] = int(n), int(pairs), int(own), label, other
         cell, kind = cells[who], same[what]
